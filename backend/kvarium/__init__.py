@@ -1,0 +1,1 @@
+"""The kvarium server: live sessions, recordings, their API and the command line."""
