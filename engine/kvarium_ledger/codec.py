@@ -1,0 +1,96 @@
+"""Frames: the bytes of one record or message, with a checksum over all of them.
+
+    +---------------------------------+-----------------------------+
+    | one msgpack map, named fields   | CRC-32 of it, u32 LE        |
+    +---------------------------------+-----------------------------+
+
+Why a checksum, when every step has a digest? A digest covers the state; a byte flipped in a cause, a time or a token
+would change no state and yet what the screen says. A stored run of frames puts the length (u32, little-endian) before
+each (:func:`pack`, :func:`unpack`); a websocket message is one frame without it.
+"""
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from kvarium_ledger.messages import AnyMessage
+from kvarium_ledger.records import AnyRecord
+
+MAX_FRAME_BYTES = 1 << 28
+"""A frame is at most 256 MiB: a larger one is a fault, not a record."""
+
+
+class FrameError(ValueError):
+    """Bytes that are not a frame, or a frame whose content is not what it says it is."""
+
+
+class UnknownOperationError(FrameError):
+    """An operation that this version does not know: a newer version of the format is needed."""
+
+
+class _Peek(msgspec.Struct):
+    type: str
+    record: int | None = None
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(AnyRecord | AnyMessage)
+_peek = msgspec.msgpack.Decoder(_Peek)
+
+
+def seal(value: AnyRecord | AnyMessage) -> bytes:
+    """Encode a record or message and put its CRC-32 behind it."""
+    body = _encoder.encode(value)
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def _body(frame: bytes) -> memoryview:
+    if len(frame) < 5:
+        raise FrameError(f"a frame has at least 5 bytes, this one has {len(frame)}")
+    if len(frame) > MAX_FRAME_BYTES:
+        raise FrameError(f"a frame has at most {MAX_FRAME_BYTES} bytes, this one has {len(frame)}")
+    body = memoryview(frame)[:-4]
+    told = int.from_bytes(frame[-4:], "little")
+    found = zlib.crc32(body)
+    if told != found:
+        raise FrameError(f"the checksum of the frame is {told:#010x}, its bytes give {found:#010x}")
+    return body
+
+
+def open_frame(frame: bytes) -> AnyRecord | AnyMessage:
+    """Check and decode a frame. Raises :class:`FrameError` on a wrong checksum, an unknown type or a wrong field."""
+    try:
+        return _decoder.decode(_body(frame))
+    except msgspec.MsgspecError as error:
+        raise FrameError(f"not a record or message of this format: {error}") from None
+
+
+def peek(frame: bytes) -> tuple[str, int | None]:
+    """Check a frame and read only its ``type`` and ``record`` (None for a message that is not a record)."""
+    try:
+        head = _peek.decode(_body(frame))
+    except msgspec.MsgspecError as error:
+        raise FrameError(f"not a record or message of this format: {error}") from None
+    return head.type, head.record
+
+
+def pack(frames: Iterable[bytes]) -> bytes:
+    """Put frames one behind the other, each with its length (u32, little-endian) before it."""
+    parts: list[bytes] = []
+    for frame in frames:
+        parts.append(len(frame).to_bytes(4, "little"))
+        parts.append(frame)
+    return b"".join(parts)
+
+
+def unpack(data: bytes) -> Iterator[bytes]:
+    """The frames of :func:`pack`. Raises :class:`FrameError` when the last one is cut off."""
+    offset = 0
+    while offset < len(data):
+        length = int.from_bytes(data[offset : offset + 4], "little")
+        end = offset + 4 + length
+        if offset + 4 > len(data) or length > MAX_FRAME_BYTES or end > len(data):
+            raise FrameError(f"a frame of {length} bytes at offset {offset} does not fit into {len(data)} bytes")
+        yield data[offset + 4 : end]
+        offset = end

@@ -1,0 +1,306 @@
+"""The engine's end of the ledger: the hot path, which only appends.
+
+Each method stands for operations of one kind on distinct blocks, and costs the engine's thread one tuple on a list. Columns,
+contents' text, digests and msgpack are made of those slices on another thread (:mod:`kvarium_ledger.encoder`).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from kvarium_ledger.decisions import AnyDecision
+from kvarium_ledger.operations import NONE, Cause, Operation, Pin
+from kvarium_ledger.records import Digest, Keyframe, Prompt
+
+
+class Slice(NamedTuple):
+    """Operations of one kind. A scalar stands for all of them; ``position`` as an int is the first of a run.
+
+    ``extra`` holds what the kind carries beside its holder, as the columns of that kind in the order of
+    :data:`kvarium_ledger.encoder.EXTRA`.
+    """
+
+    kind: Operation
+    blocks: Sequence[int]
+    cause: Cause
+    sequences: int | Sequence[int]
+    positions: int | Sequence[int]
+    group: int
+    pin: int
+    extra: tuple[Sequence[int] | Sequence[float], ...]
+
+
+class ContentText(NamedTuple):
+    """A content that was interned: its id, its parent's (``NONE``: none) and its token ids."""
+
+    content: int
+    parent: int
+    tokens: Sequence[int]
+
+
+class StepTimes(NamedTuple):
+    """When a step began (ns since the session's start) and how long its parts took (ns)."""
+
+    start: int
+    schedule: int
+    forward: int
+    sample: int
+
+
+class SealedStep(NamedTuple):
+    """All that one step appended; the encoder makes a ``step`` and a ``text`` record of it."""
+
+    step: int
+    times: StepTimes
+    sealed: int
+    op: int
+    tokens: int
+    budget: int
+    slices: list[Slice]
+    decisions: list[AnyDecision]
+    sampled: Sequence[int]
+    sampled_tokens: Sequence[int]
+    sampled_op: int
+    contents: list[ContentText]
+    prompts: list[Prompt]
+    audit: Digest | None
+
+
+class SealedControl(NamedTuple):
+    """A command that was answered between two steps."""
+
+    time: int
+    id: str
+    name: str
+    args: dict[str, str | int | float | bool | None]
+    asked_by: str
+    error: str | None
+
+
+Sealed = SealedStep | SealedControl | Keyframe
+"""What the ledger hands to its sink. A keyframe's ``record`` is set by the encoder."""
+
+
+class Ledger:
+    """Collects what one step does and hands it, sealed, to ``sink``.
+
+    ``op`` is the index in the session of the next operation. All blocks of one call are distinct. ``sink`` must not
+    block, unless the session is asked to be lossless.
+    """
+
+    def __init__(self, sink: Callable[[Sealed], None], clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self.sink = sink
+        self.op = 0
+        self.step = -1
+        self._clock = clock
+        self._began = clock()
+        self.utc_us = time.time_ns() // 1000
+        self._clear()
+
+    def _clear(self) -> None:
+        self._slices: list[Slice] = []
+        self._decisions: list[AnyDecision] = []
+        self._contents: list[ContentText] = []
+        self._prompts: list[Prompt] = []
+        self._sampled: Sequence[int] = ()
+        self._sampled_tokens: Sequence[int] = ()
+        self._sampled_op = 0
+
+    def now(self) -> int:
+        """ns since the session's start."""
+        return self._clock() - self._began
+
+    # -- operations -----------------------------------------------------------------------------------------------
+
+    def _append(
+        self,
+        kind: Operation,
+        blocks: Sequence[int],
+        cause: Cause,
+        sequences: int | Sequence[int],
+        positions: int | Sequence[int] = NONE,
+        group: int = 0,
+        pin: int = 0,
+        extra: tuple[Sequence[int] | Sequence[float], ...] = (),
+    ) -> None:
+        self._slices.append(Slice(kind, blocks, cause, sequences, positions, group, pin, extra))
+        self.op += len(blocks)
+
+    def allocate(
+        self,
+        blocks: Sequence[int],
+        cause: Cause,
+        sequence: int,
+        position: int,
+        tickets: Sequence[float],
+        filled_before: Sequence[int],
+        group: int = 0,
+    ) -> None:
+        """Blocks without content leave the free queue for the entries ``position``, ``position + 1``, ... of a table.
+
+        ``tickets`` and ``filled_before`` are what the blocks had before.
+        """
+        extra = (tickets, filled_before)
+        self._append(Operation.allocate, blocks, cause, sequence, position, group, 0, extra)
+
+    def evict(
+        self,
+        blocks: Sequence[int],
+        cause: Cause,
+        sequence: int,
+        contents: Sequence[int],
+        hits: Sequence[int],
+    ) -> None:
+        """Blocks lose their ``contents`` (and ``hits``), for ``sequence`` (``NONE`` at a reset)."""
+        self._append(Operation.evict, blocks, cause, sequence, extra=(contents, hits))
+
+    def reuse(
+        self, blocks: Sequence[int], sequence: int, position: int, tickets: Sequence[float], group: int = 0
+    ) -> None:
+        """Prefix hits on freed blocks, which leave the queue (``tickets`` before) for a table from ``position`` on."""
+        self._append(Operation.reuse, blocks, Cause.prefix_hit, sequence, position, group, 0, (tickets,))
+
+    def share(
+        self, blocks: Sequence[int], cause: Cause, sequence: int, position: int, group: int = 0
+    ) -> None:
+        """One more holder each: a fork or a prefix hit enters blocks in use into a table from ``position`` on."""
+        self._append(Operation.share, blocks, cause, sequence, position, group)
+
+    def pin(self, blocks: Sequence[int], pin: Pin, cause: Cause, sequence: int = NONE) -> None:
+        """One more holder each, which is no sequence (a ``share`` whose holder is a pin); serves ``sequence``."""
+        self._append(Operation.share, blocks, cause, sequence, NONE, 0, pin)
+
+    def copy(
+        self,
+        source: int,
+        target: int,
+        sequence: int,
+        position: int,
+        ticket: float,
+        filled_before: int,
+        filled_after: int,
+        group: int = 0,
+    ) -> None:
+        """The table entry moves from the shared, partly filled ``source`` to ``target``, taken from the free queue.
+
+        ``ticket`` and ``filled_before`` are the target's before; ``filled_after`` is the source's fill.
+        """
+        extra = ((ticket,), (filled_before,), (filled_after,), (source,))
+        self._append(Operation.copy, (target,), Cause.write, sequence, position, group, 0, extra)
+
+    def fill(
+        self,
+        blocks: Sequence[int],
+        cause: Cause,
+        sequences: int | Sequence[int],
+        before: Sequence[int],
+        after: Sequence[int],
+    ) -> None:
+        """Slots are assigned: each block's fill grows from ``before`` to ``after``, for one sequence or one each."""
+        self._append(Operation.fill, blocks, cause, sequences, extra=(before, after))
+
+    def cache(self, blocks: Sequence[int], sequence: int, contents: Sequence[int]) -> None:
+        """Full blocks are labelled with their ``contents`` (interned before, by :meth:`content`)."""
+        self._append(Operation.cache, blocks, Cause.full, sequence, extra=(contents,))
+
+    def release(
+        self,
+        blocks: Sequence[int],
+        cause: Cause,
+        sequence: int,
+        positions: Sequence[int],
+        group: int = 0,
+    ) -> None:
+        """Table entries end; the blocks have other holders still."""
+        self._append(Operation.release, blocks, cause, sequence, positions, group)
+
+    def free(
+        self,
+        blocks: Sequence[int],
+        cause: Cause,
+        sequence: int,
+        positions: Sequence[int],
+        tickets: Sequence[float],
+        group: int = 0,
+    ) -> None:
+        """The last holders' entries end; the blocks enter the free queue with ``tickets``."""
+        self._append(Operation.free, blocks, cause, sequence, positions, group, 0, (tickets,))
+
+    def unpin_release(self, blocks: Sequence[int], pin: Pin, cause: Cause, sequence: int = NONE) -> None:
+        """Pins end; the blocks have other holders still (a ``release`` whose holder is a pin)."""
+        self._append(Operation.release, blocks, cause, sequence, NONE, 0, pin)
+
+    def unpin_free(
+        self,
+        blocks: Sequence[int],
+        pin: Pin,
+        cause: Cause,
+        tickets: Sequence[float],
+        sequence: int = NONE,
+    ) -> None:
+        """Pins end that were the last holders; the blocks enter the free queue with ``tickets``."""
+        self._append(Operation.free, blocks, cause, sequence, NONE, 0, pin, (tickets,))
+
+    # -- decisions and text ---------------------------------------------------------------------------------------
+
+    def decide(self, decision: AnyDecision) -> None:
+        """Log a decision (its ``op`` is :attr:`op` at this moment)."""
+        self._decisions.append(decision)
+
+    def content(self, content: int, parent: int, tokens: Sequence[int]) -> None:
+        """Intern a content: ids grow by one from 0; ``parent`` is ``NONE`` for the first block of a prompt."""
+        self._contents.append(ContentText(content, parent, tokens))
+
+    def prompt(self, request: int, tokens: bytes, text: str | None = None) -> None:
+        """A request's prompt: token ids as u32 little-endian, and its text where there is one."""
+        self._prompts.append(Prompt(request=request, tokens=tokens, text=text))
+
+    def sampled(self, sequences: Sequence[int], tokens: Sequence[int]) -> None:
+        """Each of ``sequences`` got one of ``tokens``; once a step."""
+        self._sampled, self._sampled_tokens, self._sampled_op = sequences, tokens, self.op
+
+    # -- sealing --------------------------------------------------------------------------------------------------
+
+    def seal(
+        self,
+        times: StepTimes,
+        tokens: int,
+        budget: int,
+        op: int,
+        audit: Digest | None = None,
+    ) -> None:
+        """Close the step: ``tokens`` of ``budget`` were scheduled, ``op`` was :attr:`op` when it began."""
+        self.step += 1
+        sealed = SealedStep(
+            self.step,
+            times,
+            self.now(),
+            op,
+            tokens,
+            budget,
+            self._slices,
+            self._decisions,
+            self._sampled,
+            self._sampled_tokens,
+            self._sampled_op,
+            self._contents,
+            self._prompts,
+            audit,
+        )
+        self._clear()
+        self.sink(sealed)
+
+    def control(
+        self,
+        id: str,
+        name: str,
+        args: dict[str, str | int | float | bool | None],
+        asked_by: str,
+        error: str | None,
+    ) -> None:
+        """A command was carried out, or refused, between two steps."""
+        self.sink(SealedControl(self.now(), id, name, args, asked_by, error))
+
+    def keyframe(self, keyframe: Keyframe) -> None:
+        """The whole state between two steps, of the engine's real objects (its ``record`` is set later)."""
+        self.sink(keyframe)

@@ -1,0 +1,134 @@
+"""What engine, backend and viewers say to one another beside the records.
+
+Each websocket message is one *frame* (:mod:`kvarium_ledger.codec`): the bytes of a record, or of one of these.
+
+    engine -> backend   Hello, then records; Answer; Health; Bye
+    backend -> engine   Welcome, then Ack and Command
+    backend -> viewer   the engine's Hello, a Keyframe, then the engine's records; Status; Skip; Bye
+"""
+
+import msgspec
+
+Scalar = str | int | float | bool | None
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
+    """The part common to all: the field ``type``."""
+
+
+class Hello(Message, frozen=True, kw_only=True, tag="hello"):
+    """An engine's first words: who it is and what a fold needs to know. Viewers get the same bytes.
+
+    ``session`` is a UUID made by the engine at its start; a link that breaks continues it. ``utc_us`` is the wall clock
+    (µs since 1970) at 0 ns of the session. Sizes are in slots (tokens) and bytes; ``config`` holds vLLM's flags by
+    their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...).
+    """
+
+    version: int
+    session: str
+    utc_us: int
+    num_blocks: int
+    block_size: int
+    engine: str
+    model: str
+    runner: str
+    device: str
+    name: str = ""
+    groups: int = 1
+    kv_bytes_per_block: int = 0
+    allow_control: bool = False
+    record_text: str = "full"
+    pid: int = 0
+    deployment: str | None = None
+    rank: int | None = None
+    config: dict[str, Scalar] = {}
+
+
+class Welcome(Message, frozen=True, kw_only=True, tag="welcome"):
+    """The backend accepts an engine: ``ack`` is the last record of the session that it has committed (None: none)."""
+
+    version: int
+    ack: int | None = None
+
+
+class Rejected(Message, frozen=True, kw_only=True, tag="rejected"):
+    """The backend does not accept an engine, for a reason that a reconnection would not change."""
+
+    reason: str
+
+
+class Ack(Message, frozen=True, kw_only=True, tag="ack"):
+    """Every record up to and with ``record`` is committed."""
+
+    record: int
+
+
+class Command(Message, frozen=True, kw_only=True, tag="command"):
+    """What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``release``, ``step`` or ``keyframe``.
+
+    It is applied between two steps and answered with the same ``id``.
+    """
+
+    id: str
+    name: str
+    args: dict[str, Scalar | list[int]] = {}
+    asked_by: str = ""
+
+
+class Answer(Message, frozen=True, kw_only=True, tag="answer"):
+    """The engine's answer to the command ``id``: ``error`` is None when it was carried out."""
+
+    id: str
+    error: str | None = None
+    result: dict[str, Scalar] = {}
+
+
+class Health(Message, frozen=True, kw_only=True, tag="health"):
+    """The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged."""
+
+    time: int
+    operations_per_s: float = 0.0
+    steps_per_s: float = 0.0
+    bytes_per_s: float = 0.0
+    step_ns: int = 0
+    ledger_ns: int = 0
+    unacknowledged_bytes: int = 0
+    queue_records: int = 0
+    gaps: int = 0
+    held: bool = False
+
+
+class Status(Message, frozen=True, kw_only=True, tag="status"):
+    """The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.
+
+    ``fold_record`` is how far the backend's own fold came, ``committed`` how far the recorder did; ``violation`` is the
+    first fault that the backend's fold met.
+    """
+
+    linked: bool
+    state: str
+    last_record: int | None = None
+    committed: int | None = None
+    fold_record: int | None = None
+    viewers: int = 0
+    recording: str = ""
+    recording_bytes: int = 0
+    recording_error: str | None = None
+    violation: str | None = None
+
+
+class Skip(Message, frozen=True, kw_only=True, tag="skip"):
+    """This viewer was too slow: the records ``first`` to ``last`` were left out for it alone; a keyframe follows."""
+
+    first: int
+    last: int
+
+
+class Bye(Message, frozen=True, kw_only=True, tag="bye"):
+    """The session ends by itself."""
+
+    reason: str = ""
+
+
+AnyMessage = Hello | Welcome | Rejected | Ack | Command | Answer | Health | Status | Skip | Bye
+"""Any message that is not a record."""
