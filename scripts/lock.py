@@ -46,7 +46,9 @@ def main() -> None:
             check=True,
         )
         installed = json.loads(report.read_text())["install"]
-    pins = {item["metadata"]["name"].lower().replace("_", "-"): item["metadata"]["version"] for item in installed}
+    pins = {
+        item["metadata"]["name"].lower().replace("_", "-"): item["metadata"]["version"] for item in installed
+    }
     lines = [f"{name}=={version}" for name, version in sorted(pins.items()) if not left_out(name)]
     (ROOT / "requirements" / "constraints.txt").write_text(HEADER + "\n".join(lines) + "\n")
     print(f"requirements/constraints.txt: {len(lines)} versions")

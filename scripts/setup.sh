@@ -46,13 +46,15 @@ logged() {
   local log=$1 text=$2 started=$SECONDS status=0 watcher
   shift 2
   say "$text …"
-  ( while sleep 10; do say "$text … $((SECONDS - started)) s"; done ) 9>&- &
+  ( while sleep 10 >/dev/null 2>&1; do say "$text … $((SECONDS - started)) s"; done ) 9>&- &
   watcher=$!
   "$@" >"$log" 2>&1 || status=$?
   kill "$watcher" 2>/dev/null || true
   wait "$watcher" 2>/dev/null || true
   if ((status != 0)); then
-    grep -v '^WARNING: Location' "$log" | tail -n 40 >&2 || true
+    # Both ends: npm says what is wrong at the top, pip at the bottom.
+    { grep -v '^WARNING: Location' "$log" | sed -n '1,12p'; echo '…'; tail -n 20 "$log"; } >&2
+    say "all of it: $log" >&2
     fail "$text (exit $status)"
   fi
   say "$text: $((SECONDS - started)) s"

@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config';
+
+const server = process.env.KVARIUM_SERVER ?? 'http://127.0.0.1:8642';
+
+export default defineConfig({
+  // The page works under any path (behind a proxy, or opened from a wheel): all its addresses are relative.
+  base: './',
+  // JSX is compiled by vite itself (tsconfig: jsxImportSource preact); no Babel, so no plug-in.
+  build: {
+    outDir: '../backend/kvarium/static',
+    emptyOutDir: true,
+    target: 'es2022',
+    sourcemap: true,
+    // Nothing is inlined as a data: address, so a strict content security policy fits.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+  worker: { format: 'es' },
+  server: {
+    host: '127.0.0.1',
+    port: 5173,
+    proxy: { '/api': { target: server, ws: true } },
+  },
+  test: {
+    // Pure modules run in node; a test that needs a document says `// @vitest-environment happy-dom` at its top.
+    environment: 'node',
+    include: ['src/**/*.test.{ts,tsx}', 'tests/**/*.test.{ts,tsx}'],
+    passWithNoTests: true,
+    testTimeout: 30_000,
+    // Two cores are all there may be.
+    maxWorkers: 2,
+    reporters: ['default'],
+    restoreMocks: true,
+  },
+});

@@ -1,0 +1,139 @@
+"""What every test may use: the size of the run, seeds, shared data, a browser's path; and the closing lines."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import secrets
+import subprocess
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZES = ("small", "full")
+SEED = pytest.StashKey[int]()
+
+# Machines are noisy: no deadline. The small run is the same each time; the full one looks further each time.
+settings.register_profile(
+    "small",
+    derandomize=True,
+    deadline=None,
+    max_examples=50,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "full", deadline=None, max_examples=500, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("kvarium")
+    group.addoption(
+        "--size",
+        choices=SIZES,
+        default=os.environ.get("KVARIUM_TEST_SIZE", "small"),
+        help="small: minutes on two cores (the default; also $KVARIUM_TEST_SIZE); full: large and slow tests too",
+    )
+    group.addoption(
+        "--seed",
+        type=int,
+        default=None,
+        help="seed of the random tests; by default 0 when small, a new one when full",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    size = config.getoption("--size")
+    seed = config.getoption("--seed")
+    config.stash[SEED] = seed if seed is not None else 0 if size == "small" else secrets.randbelow(2**31)
+    settings.load_profile(size)
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"kvarium: size {config.getoption('--size')}, seed {config.stash[SEED]}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--size") == "full":
+        return
+    for item in items:
+        for name in ("slow", "install"):
+            if item.get_closest_marker(name) is not None:
+                item.add_marker(pytest.mark.skip(reason=f"{name}: runs with --size full (make test-all)"))
+                break
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.failed and ("seed" in item.fixturenames or "rng" in item.fixturenames):
+        report.sections.append(("seed", f"repeat with: --seed {item.config.stash[SEED]}"))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count the skips by reason, whatever file they come from."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[re.sub(r"^Skipped: ", "", reason)] += 1
+    if reasons:
+        terminalreporter.section(f"{sum(reasons.values())} skipped")
+        for reason, count in reasons.most_common():
+            terminalreporter.line(f"{count:5d}  {reason}")
+
+
+@pytest.fixture(scope="session")
+def size(pytestconfig: pytest.Config) -> str:
+    """``small`` or ``full``: how large a test makes its data."""
+    return str(pytestconfig.getoption("--size"))
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """This test's own seed, derived from the run's (``--seed``); a failure prints how to repeat it."""
+    return zlib.crc32(f"{request.config.stash[SEED]} {request.node.nodeid}".encode())
+
+
+@pytest.fixture
+def rng(seed: int) -> random.Random:
+    """A generator seeded with ``seed``."""
+    return random.Random(seed)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """Give the path of a file of the shared data (``$KVARIUM_DATA``, else ``../shared/data``), or skip the test."""
+    folder = Path(os.environ.get("KVARIUM_DATA") or ROOT.parent / "shared" / "data")
+
+    def find(name: str) -> Path:
+        path = folder / name
+        if not path.exists():
+            pytest.skip(f"no shared data: {name} is not in $KVARIUM_DATA nor in ../shared/data")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Give the path of a Chromium (``scripts/chromium.sh --find``), or skip the test."""
+    found = subprocess.run(
+        [ROOT / "scripts" / "chromium.sh", "--find"], capture_output=True, text=True, check=False
+    )
+    if found.returncode != 0:
+        pytest.skip("no Chromium: scripts/chromium.sh installs one, or set CHROMIUM=/path/to/it")
+    return found.stdout.strip()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    """Asynchronous tests (``pytest.mark.anyio``) run on asyncio."""
+    return "asyncio"
