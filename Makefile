@@ -1,0 +1,59 @@
+# `make` lists what there is. Everything runs on a fresh clone: each target makes the environment it needs.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-all check types lock format clean test-frontend
+
+# make ENGINE=1 …: with torch, triton and transformers.
+ENGINE ?=
+SETUP := scripts/setup.sh $(if $(filter-out 0 no false,$(ENGINE)),--with-engine)
+PYTHON := .venv/bin/python
+FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/package-lock.json \
+	frontend/vite.config.ts frontend/tsconfig.json -type f 2>/dev/null)
+# More arguments for pytest: make test PYTEST_ARGS="-k pool -x"
+PYTEST_ARGS ?=
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+setup: ## .venv and frontend/node_modules (a second time it takes a second)
+	@$(SETUP)
+
+backend/kvarium/static/index.html: $(FRONTEND_SOURCES)
+	@cd frontend && npm run --silent build -- --logLevel warn
+	@touch $@
+
+build: setup ## the front end, into backend/kvarium/static
+	@$(MAKE) --no-print-directory backend/kvarium/static/index.html
+
+demo: build ## a server, an engine without a model and a page that shows it
+	@.venv/bin/kvarium demo
+
+test: setup check test-frontend ## checks, front-end tests, Python tests and browser tests, in minutes
+	@scripts/test.sh --size small $(PYTEST_ARGS)
+
+test-all: setup check test-frontend ## the same with the large and slow tests and an install into a clean environment
+	@scripts/test.sh --size full $(PYTEST_ARGS)
+
+test-frontend: build
+	@cd frontend && npm run --silent test
+
+check: setup ## style, types, generated code, import rules
+	@scripts/check.sh
+
+format: setup ## let ruff and Biome rewrite what they can
+	@.venv/bin/ruff check --fix --quiet . || true
+	@.venv/bin/ruff format --quiet .
+	@cd frontend && npx biome check --write .
+
+types: setup ## frontend/src/ledger/generated from kvarium_ledger
+	@scripts/generate-types.sh frontend/src/ledger/generated
+
+lock: setup ## resolve every version anew: requirements/constraints.txt and frontend/package-lock.json
+	@$(PYTHON) -c 'import sys; print(sys._base_executable)' | xargs -I{} {} scripts/lock.py
+	@cd frontend && npm update --package-lock-only --no-audit --no-fund
+
+clean: ## what was built here (the environments in the user's cache stay)
+	@rm -rf .venv dist build test-results backend/kvarium/static frontend/node_modules frontend/dist \
+		.pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	@find engine backend tests scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

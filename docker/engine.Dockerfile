@@ -1,0 +1,14 @@
+# The engine with torch; on a CPU or, started with a GPU reservation, on an NVIDIA GPU.
+# torch brings its CUDA libraries; Triton needs a C compiler when it first loads a kernel.
+FROM python:3.12-slim-bookworm
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+COPY . .
+# The engine serves no page.
+RUN KVARIUM_SKIP_FRONTEND=1 scripts/install.sh --extra engine /opt/kvarium && rm -rf /root/.cache
+RUN useradd --create-home kvarium && mkdir -p /models && chown kvarium /models
+USER kvarium
+WORKDIR /home/kvarium
+VOLUME /models
+ENV PATH=/opt/kvarium/bin:$PATH PYTHONUNBUFFERED=1
+CMD ["kvarium", "engine", "--connect", "ws://server:8642/api/engine"]

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Every check that runs no test. All of them run; the last lines name those that failed.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=()
+[[ -t 1 ]] && colors=force || colors=off
+
+check() { # NAME COMMAND …
+  local name=$1 started=$SECONDS
+  shift
+  if "$@" >"$work/log" 2>&1; then
+    printf 'check: %-16s ok     %2d s\n' "$name" $((SECONDS - started))
+  else
+    printf 'check: %-16s FAILED %2d s\n' "$name" $((SECONDS - started))
+    tail -n 200 "$work/log"
+    failed+=("$name")
+  fi
+}
+
+generated_types() {
+  scripts/generate-types.sh "$work/generated" || return 1
+  diff -ru frontend/src/ledger/generated "$work/generated" ||
+    { echo "frontend/src/ledger/generated is out of date: make types"; return 1; }
+}
+
+# The lock names no registry's host, so that any mirror serves.
+lock_addresses() { ! grep -nE '"resolved"' frontend/package-lock.json; }
+
+check ruff .venv/bin/ruff check .
+check "ruff format" .venv/bin/ruff format --check --diff .
+check mypy .venv/bin/mypy
+check lint-imports .venv/bin/lint-imports
+check "generated types" generated_types
+check biome bash -c "cd frontend && npx biome ci --colors=$colors ."
+check tsc bash -c 'cd frontend && npx tsc --noEmit'
+check "npm lock" lock_addresses
+
+if ((${#failed[@]})); then
+  printf 'check: FAILED: %s\n' "${failed[*]}" >&2
+  exit 1
+fi
