@@ -91,6 +91,8 @@ def unpack(data: bytes) -> Iterator[bytes]:
         length = int.from_bytes(data[offset : offset + 4], "little")
         end = offset + 4 + length
         if offset + 4 > len(data) or length > MAX_FRAME_BYTES or end > len(data):
-            raise FrameError(f"a frame of {length} bytes at offset {offset} does not fit into {len(data)} bytes")
+            raise FrameError(
+                f"a frame of {length} bytes at offset {offset} does not fit into {len(data)} bytes"
+            )
         yield data[offset + 4 : end]
         offset = end

@@ -25,7 +25,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", omit
     op: int
 
 
-class _Change(Decision, frozen=True, kw_only=True):
+class Change(Decision, frozen=True, kw_only=True):
     """A decision that moves a request: its state and its place in the queue, before and after."""
 
     request: int
@@ -35,7 +35,7 @@ class _Change(Decision, frozen=True, kw_only=True):
     place_after: float | None = None
 
 
-class Submitted(_Change, frozen=True, kw_only=True, tag="submitted"):
+class Submitted(Change, frozen=True, kw_only=True, tag="submitted"):
     """A request came in and waits. ``name`` is the user's id for it; lengths are in tokens."""
 
     name: str
@@ -45,7 +45,7 @@ class Submitted(_Change, frozen=True, kw_only=True, tag="submitted"):
     priority: int = 0
 
 
-class Admitted(_Change, frozen=True, kw_only=True, tag="admitted"):
+class Admitted(Change, frozen=True, kw_only=True, tag="admitted"):
     """A waiting or preempted request begins to run.
 
     ``tokens`` had to be there, ``hit`` of them were found in the prefix cache; ``cap_applied`` says that the hit was
@@ -100,7 +100,7 @@ class Waiting(Decision, frozen=True, kw_only=True, tag="waiting"):
     behind: int | None = None
 
 
-class Preempted(_Change, frozen=True, kw_only=True, tag="preempted"):
+class Preempted(Change, frozen=True, kw_only=True, tag="preempted"):
     """A running request loses its blocks and waits again: ``victim_of`` needed them.
 
     ``blocks`` went back to the free queue (or lost a count); ``tokens`` must be computed again.
@@ -111,20 +111,20 @@ class Preempted(_Change, frozen=True, kw_only=True, tag="preempted"):
     tokens: int
 
 
-class Finished(_Change, frozen=True, kw_only=True, tag="finished"):
+class Finished(Change, frozen=True, kw_only=True, tag="finished"):
     """A request is done: it met a stop, its length, the capacity of the pool, or an error in the forward."""
 
     reason: Literal["stop", "length", "capacity", "error"]
     message: str | None = None
 
 
-class Aborted(_Change, frozen=True, kw_only=True, tag="aborted"):
+class Aborted(Change, frozen=True, kw_only=True, tag="aborted"):
     """A request was ended from outside; ``asked_by`` says by whom."""
 
     asked_by: str = ""
 
 
-class Refused(_Change, frozen=True, kw_only=True, tag="refused"):
+class Refused(Change, frozen=True, kw_only=True, tag="refused"):
     """A request can never fit, so it ends at once: it ``needs`` more blocks (or tokens) than the engine ``has``."""
 
     message: str

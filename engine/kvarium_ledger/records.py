@@ -218,7 +218,10 @@ class Keyframe(Record, frozen=True, kw_only=True, tag="keyframe"):
 
 
 class Gap(Record, frozen=True, kw_only=True, tag="gap"):
-    """The records ``first`` to ``last`` (both included) are lost for all; a keyframe follows."""
+    """The records ``first`` to ``last`` (both included) are lost for all; a keyframe follows.
+
+    ``record`` is ``last + 1``, so that the numbers of a session still have no hole.
+    """
 
     time: int
     first: int

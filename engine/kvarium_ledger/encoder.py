@@ -1,0 +1,205 @@
+"""The sender's end of the ledger: slices become columns, digests and frames, off the engine's thread."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from kvarium_ledger import codec
+from kvarium_ledger.batch import apply_batch
+from kvarium_ledger.block_fold import entry_sums
+from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.decisions import AnyDecision, Change
+from kvarium_ledger.digest import Lanes, row_sums
+from kvarium_ledger.ledger import ContentText, Sealed, SealedControl, SealedStep, Slice
+from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
+from kvarium_ledger.records import (
+    AnyRecord,
+    Contents,
+    Control,
+    Digest,
+    Gap,
+    Keyframe,
+    Operations,
+    Step,
+    Text,
+)
+from kvarium_ledger.state import BlockState, request_sums
+
+EXTRA: dict[Operation, tuple[str, ...]] = {
+    Operation.allocate: ("ticket", "filled_before"),
+    Operation.evict: ("content", "hits"),
+    Operation.reuse: ("ticket",),
+    Operation.share: (),
+    Operation.copy: ("ticket", "filled_before", "filled_after", "source"),
+    Operation.fill: ("filled_before", "filled_after"),
+    Operation.cache: ("content",),
+    Operation.release: (),
+    Operation.free: ("ticket",),
+}
+"""Which columns the ``extra`` of a :class:`~kvarium_ledger.ledger.Slice` holds, in order."""
+
+
+def columns_of(slices: list[Slice]) -> Operations:
+    """Lay the slices of a step out as the columns of its record."""
+    values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
+    holders = CARRIED_BY["position"]
+    for kind, blocks, cause, sequences, positions, group, pin, extra in slices:
+        count = len(blocks)
+        values["kind"] += [kind] * count
+        values["block"] += blocks
+        values["cause"] += [cause] * count
+        values["sequence"] += [sequences] * count if isinstance(sequences, int) else sequences
+        if kind in holders:
+            if not isinstance(positions, int):
+                values["position"] += positions
+            elif positions == NONE:
+                values["position"] += [NONE] * count
+                values["pin"] += [pin] * count
+            else:
+                values["position"] += range(positions, positions + count)
+            values["group"] += [group] * count
+        for name, column in zip(EXTRA[kind], extra, strict=True):
+            values[name] += column
+    if not any(values["group"]):
+        values["group"] = []
+    return Operations(
+        **{name: np.array(column, dtype=COLUMNS[name]).tobytes() for name, column in values.items() if column}
+    )
+
+
+def decision_sums(lanes: Lanes, decisions: Sequence[AnyDecision]) -> None:
+    """Bring the lane ``requests`` to where it is after ``decisions``."""
+    gone: list[tuple[int, Any, Any]] = []
+    came: list[tuple[int, Any, Any]] = []
+    for decision in decisions:
+        if isinstance(decision, Change):
+            if decision.state_before is not None:
+                gone.append((decision.request, decision.state_before, decision.place_before))
+            if decision.state_after is not None:
+                came.append((decision.request, decision.state_after, decision.place_after))
+    if gone:
+        lanes.subtract("requests", request_sums(gone))
+    if came:
+        lanes.add("requests", request_sums(came))
+
+
+class Encoder:
+    """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
+
+    ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made and no content of a prompt or
+    token leaves the engine.
+    """
+
+    def __init__(self, num_blocks: int, record_text: str = "full") -> None:
+        if record_text not in ("full", "none"):
+            raise ValueError(f"record_text is 'full' or 'none', not {record_text!r}")
+        self.record = -1
+        self.record_text = record_text
+        self._blocks = BlockState(num_blocks)
+        self._lanes = Lanes()
+
+    def _next(self) -> int:
+        self.record += 1
+        return self.record
+
+    def encode(self, sealed: Sealed) -> list[tuple[int, bytes]]:
+        """The frames of one sealed step, control or keyframe, each with its number."""
+        return [(record.record, codec.seal(record)) for record in self.records(sealed)]
+
+    def records(self, sealed: Sealed) -> list[AnyRecord]:
+        """The records of one sealed step, control or keyframe."""
+        if isinstance(sealed, SealedStep):
+            records: list[AnyRecord] = [self._step(sealed)]
+            if self.record_text == "full" and (sealed.contents or sealed.prompts or sealed.sampled):
+                records.append(self._text(sealed))
+            return records
+        if isinstance(sealed, SealedControl):
+            return [
+                Control(
+                    record=self._next(),
+                    time=sealed.time,
+                    id=sealed.id,
+                    name=sealed.name,
+                    args=sealed.args,
+                    asked_by=sealed.asked_by,
+                    error=sealed.error,
+                )
+            ]
+        return [self._keyframe(sealed)]
+
+    def lose(self) -> None:
+        """Number a sealed thing that is not encoded: a gap must tell of it."""
+        self.record += 1
+
+    def gap(self, first: int, time: int, reason: str) -> tuple[int, bytes]:
+        """The frame that stands for the lost records from ``first`` to the last number; a keyframe must follow it."""
+        last = self.record
+        record = Gap(record=self._next(), time=time, first=first, last=last, reason=reason)
+        return record.record, codec.seal(record)
+
+    def _keyframe(self, keyframe: Keyframe) -> Keyframe:
+        self._blocks.load(keyframe.blocks)
+        self._lanes.load(keyframe.digest)
+        return msgspec.structs.replace(keyframe, record=self._next())
+
+    def _digest(self, operations: Operations, decisions: list[AnyDecision]) -> Digest:
+        columns = OperationColumns.decode(operations)
+        if len(columns):
+            touched = columns.touched
+            self._lanes.subtract("blocks", self._blocks.sums(touched))
+            apply_batch(self._blocks, columns)
+            self._lanes.add("blocks", self._blocks.sums(touched))
+            added, removed = entry_sums(columns)
+            self._lanes.add("tables", row_sums("tables", *added.T))
+            self._lanes.subtract("tables", row_sums("tables", *removed.T))
+        decision_sums(self._lanes, decisions)
+        return self._lanes.digest()
+
+    def _step(self, sealed: SealedStep) -> Step:
+        operations = columns_of(sealed.slices)
+        return Step(
+            record=self._next(),
+            step=sealed.step,
+            time=sealed.times.start,
+            sealed=sealed.sealed,
+            op=sealed.op,
+            schedule_ns=sealed.times.schedule,
+            forward_ns=sealed.times.forward,
+            sample_ns=sealed.times.sample,
+            seal_ns=sealed.sealed
+            - sealed.times.start
+            - sealed.times.schedule
+            - sealed.times.forward
+            - sealed.times.sample,
+            tokens=sealed.tokens,
+            budget=sealed.budget,
+            operations=operations,
+            decisions=sealed.decisions,
+            sampled=np.array(sealed.sampled, dtype="<u4").tobytes(),
+            sampled_op=sealed.sampled_op,
+            contents=_contents(sealed.contents),
+            digest=self._digest(operations, sealed.decisions),
+            audit=sealed.audit,
+        )
+
+    def _text(self, sealed: SealedStep) -> Text:
+        tokens: list[int] = []
+        for content in sealed.contents:
+            tokens += content.tokens
+        return Text(
+            record=self._next(),
+            step=sealed.step,
+            content=np.array([content.content for content in sealed.contents], dtype="<u4").tobytes(),
+            tokens=np.array(tokens, dtype="<u4").tobytes(),
+            prompts=sealed.prompts,
+            sampled=np.array(sealed.sampled_tokens, dtype="<u4").tobytes(),
+        )
+
+
+def _contents(contents: list[ContentText]) -> Contents:
+    return Contents(
+        content=np.array([content.content for content in contents], dtype="<u4").tobytes(),
+        parent=np.array([content.parent for content in contents], dtype="<u4").tobytes(),
+    )
