@@ -130,15 +130,16 @@ class Ledger:
         self,
         blocks: Sequence[int],
         cause: Cause,
-        sequence: int,
-        position: int,
+        sequence: int | Sequence[int],
+        position: int | Sequence[int],
         tickets: Sequence[float],
         filled_before: Sequence[int],
         group: int = 0,
     ) -> None:
         """Blocks without content leave the free queue for the entries ``position``, ``position + 1``, ... of a table.
 
-        ``tickets`` and ``filled_before`` are what the blocks had before.
+        ``sequence`` and ``position`` may also be one each. ``tickets`` and ``filled_before`` are what the blocks had
+        before.
         """
         extra = (tickets, filled_before)
         self._append(Operation.allocate, blocks, cause, sequence, position, group, 0, extra)
@@ -147,11 +148,11 @@ class Ledger:
         self,
         blocks: Sequence[int],
         cause: Cause,
-        sequence: int,
+        sequence: int | Sequence[int],
         contents: Sequence[int],
         hits: Sequence[int],
     ) -> None:
-        """Blocks lose their ``contents`` (and ``hits``), for ``sequence`` (``NONE`` at a reset)."""
+        """Blocks lose their ``contents`` (and ``hits``), for ``sequence`` (or one each; ``NONE`` at a reset)."""
         self._append(Operation.evict, blocks, cause, sequence, extra=(contents, hits))
 
     def reuse(
@@ -199,7 +200,9 @@ class Ledger:
         """Slots are assigned: each block's fill grows from ``before`` to ``after``, for one sequence or one each."""
         self._append(Operation.fill, blocks, cause, sequences, extra=(before, after))
 
-    def cache(self, blocks: Sequence[int], sequence: int, contents: Sequence[int]) -> None:
+    def cache(
+        self, blocks: Sequence[int], sequence: int | Sequence[int], contents: Sequence[int]
+    ) -> None:
         """Full blocks are labelled with their ``contents`` (interned before, by :meth:`content`)."""
         self._append(Operation.cache, blocks, Cause.full, sequence, extra=(contents,))
 
