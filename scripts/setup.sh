@@ -53,7 +53,9 @@ logged() {
   wait "$watcher" 2>/dev/null || true
   if ((status != 0)); then
     # Both ends: npm says what is wrong at the top, pip at the bottom.
-    { grep -v '^WARNING: Location' "$log" | sed -n '1,12p'; echo '…'; tail -n 20 "$log"; } >&2
+    local shown
+    shown=$(grep -v '^WARNING: Location' "$log" || true)
+    { sed -n '1,12p' <<<"$shown"; echo '…'; tail -n 20 <<<"$shown"; } >&2
     say "all of it: $log" >&2
     fail "$text (exit $status)"
   fi
@@ -84,7 +86,8 @@ make_environment() {
   [[ -f $environment/.complete ]] && return
   local building="$cache/.building-$key.$$" log="$cache/$key.log" version
   mkdir -p "$cache"
-  rm -rf "$building" "$environment"
+  # Only one builds this key (the lock), so what lies there was left by one that was killed.
+  rm -rf "$cache/.building-$key".* "$environment"
   trap 'rm -rf "$building"' EXIT
   "$python" -m venv "$building" || fail "python -m venv (Debian: apt-get install python3-venv)"
   printf '%s\n' "$wanted" >"$building/wanted.txt"
