@@ -1,0 +1,222 @@
+"""The fold follows a random lawful ledger, agrees with the batch fold, and can be undone exactly."""
+
+import random
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from kvarium_ledger import codec
+from kvarium_ledger.batch import apply_batch
+from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.encoder import Encoder
+from kvarium_ledger.fold import Fold
+from kvarium_ledger.ledger import Ledger, Sealed
+from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Operations, Step, Text
+from kvarium_ledger.state import BLOCK_COLUMNS, BlockState
+
+from tests.ledger.hand_pool import HandPool
+
+BLOCKS, SIZE = 24, 4
+
+
+def first_keyframe() -> Keyframe:
+    """The keyframe with which a session begins: every column at its default."""
+    fold = Fold(BLOCKS, SIZE)
+    fold.lanes.add("blocks", fold.state.blocks.sums())
+    return msgspec.structs.replace(fold.keyframe(0), record=0)
+
+
+def session(seed: int, steps: int = 12) -> tuple[HandPool, list[AnyRecord]]:
+    """A random lawful session: the pool as it truly is at the end, and the records, decoded from their frames."""
+    sealed: list[Sealed] = []
+    pool = HandPool(Ledger(sealed.append), random.Random(seed), BLOCKS, SIZE)
+    pool.ledger.keyframe(first_keyframe())
+    for _ in range(steps):
+        pool.step(pool.rng.randint(0, 12))
+    encoder = Encoder(BLOCKS)
+    frames = [frame for item in sealed for _, frame in encoder.encode(item)]
+    return pool, [codec.open_frame(frame) for frame in frames]  # type: ignore[misc]
+
+
+def all_of(fold: Fold) -> object:
+    """Everything that a fold knows, comparable; ``repr`` because NaN is not equal to itself."""
+    state = fold.state
+    return repr(
+        (
+            [list(getattr(state.blocks, name)) for name in BLOCK_COLUMNS],
+            sorted((key, sorted(table.items())) for key, table in state.tables.items()),
+            sorted((block, sorted(pins.items())) for block, pins in state.pins.items()),
+            sorted((key, row.state, row.place) for key, row in state.requests.items()),
+            sorted((key, row.request, row.dropped) for key, row in state.sequences.items()),
+            fold.lanes.sums,
+            fold.usage(),
+            fold.op,
+            fold.step,
+        )
+    )
+
+
+@given(seed=st.integers(0, 10**9))
+@settings(max_examples=60, deadline=None)
+def test_fold_of_a_lawful_ledger_is_the_true_state(seed: int) -> None:
+    pool, records = session(seed)
+    fold = Fold(BLOCKS, SIZE)
+    for record in records:
+        assert fold.apply(record) == []
+    blocks = fold.state.blocks
+    assert list(blocks.count) == [block.count for block in pool.blocks]
+    assert list(blocks.filled) == [block.filled for block in pool.blocks]
+    assert list(blocks.content) == [block.content for block in pool.blocks]
+    assert list(blocks.hits) == [block.hits for block in pool.blocks]
+    assert repr(list(blocks.ticket)) == repr([block.ticket for block in pool.blocks])
+    assert fold.state.tables == {(key, 0): table for key, table in pool.tables.items() if table}
+    assert fold.verified
+    assert fold.check_all() == []
+
+
+@given(seed=st.integers(0, 10**9))
+@settings(max_examples=40, deadline=None)
+def test_undoing_every_record_gives_back_each_state_exactly(seed: int) -> None:
+    _, records = session(seed)
+    fold = Fold(BLOCKS, SIZE)
+    fold.apply(records[0])
+    states = [all_of(fold)]
+    for record in records[1:]:
+        fold.apply(record)
+        states.append(all_of(fold))
+    for i in range(len(records) - 1, 0, -1):
+        assert all_of(fold) == states[i]
+        fold.undo(records[i])
+    assert all_of(fold) == states[0]
+
+
+@given(seed=st.integers(0, 10**9))
+@settings(max_examples=40, deadline=None)
+def test_batch_fold_equals_the_exact_fold(seed: int) -> None:
+    _, records = session(seed)
+    fold, batch = Fold(BLOCKS, SIZE), BlockState(BLOCKS)
+    for record in records:
+        fold.apply(record)
+        if isinstance(record, Step):
+            apply_batch(batch, OperationColumns.decode(record.operations))
+        for name in BLOCK_COLUMNS:
+            np.testing.assert_array_equal(getattr(batch, f"np_{name}"), getattr(fold.state.blocks, f"np_{name}"))
+
+
+@given(seed=st.integers(0, 10**9), at=st.integers(1, 12))
+@settings(max_examples=40, deadline=None)
+def test_a_fold_from_its_own_keyframe_ends_where_the_first_ends(seed: int, at: int) -> None:
+    _, records = session(seed)
+    whole, joined = Fold(BLOCKS, SIZE), Fold(BLOCKS, SIZE)
+    for record in records[:at]:
+        whole.apply(record)
+    keyframe = codec.open_frame(codec.seal(whole.keyframe(5)))
+    assert isinstance(keyframe, Keyframe)
+    joined.load(keyframe)
+    assert joined.violation is None and joined.verified
+    for record in records[at:]:
+        whole.apply(record)
+        assert joined.apply(record) == []
+    assert joined.keyframe(0) == whole.keyframe(0)
+
+
+def mutable(step: Step, name: str) -> np.ndarray:
+    return np.frombuffer(getattr(step.operations, name), dtype=getattr(OperationColumns.decode(step.operations), name).dtype).copy()
+
+
+@pytest.mark.parametrize("name", ["block", "sequence", "position", "ticket", "filled_after", "content", "source"])
+def test_a_changed_value_in_any_column_of_state_is_found(name: str) -> None:
+    found = 0
+    for seed in range(40):
+        _, records = session(seed)
+        fold = Fold(BLOCKS, SIZE)
+        for record in records:
+            if isinstance(record, Step) and getattr(record.operations, name) and fold.violation is None:
+                values = mutable(record, name)
+                if not np.isfinite(values[0]):
+                    values[0] = 1
+                else:
+                    values[0] = values[0] + 1
+                operations = msgspec.structs.replace(record.operations, **{name: values.tobytes()})
+                record = msgspec.structs.replace(record, operations=operations)
+                assert fold.apply(record) != [], f"seed {seed}, record {record.record}"
+                assert not fold.verified or fold.violation is not None
+                found += 1
+                break
+            fold.apply(record)
+    assert found > 5
+
+
+def test_a_missing_record_is_an_order_violation() -> None:
+    _, records = session(1)
+    fold = Fold(BLOCKS, SIZE)
+    fold.apply(records[0])
+    found = fold.apply(records[3])
+    assert found[0].kind == "order"
+    assert "record 3 follows record 0" in str(found[0])
+
+
+def test_after_a_gap_a_fold_waits_for_a_keyframe_and_goes_on() -> None:
+    _, records = session(3)
+    whole = Fold(BLOCKS, SIZE)
+    for record in records:
+        whole.apply(record)
+    fold = Fold(BLOCKS, SIZE)
+    for record in records[:4]:
+        fold.apply(record)
+    last = records[-1].record
+    assert fold.apply(Gap(record=last + 1, time=0, first=4, last=last, reason="test")) == []
+    assert not fold.verified
+    keyframe = msgspec.structs.replace(whole.keyframe(0), record=last + 2)
+    assert fold.apply(keyframe) == []
+    assert fold.verified
+    assert fold.keyframe(0) == keyframe
+
+
+def test_an_audit_that_differs_is_told_apart_from_a_digest_that_differs() -> None:
+    _, records = session(5)
+    fold = Fold(BLOCKS, SIZE)
+    fold.apply(records[0])
+    step = next(record for record in records if isinstance(record, Step))
+    wrong = Digest(blocks=b"\0" * 8, tables=step.digest.tables, requests=step.digest.requests)
+    found = fold.apply(msgspec.structs.replace(step, audit=wrong))
+    assert [violation.kind for violation in found] == ["audit"]
+    assert "blocks" in found[0].message
+
+
+def test_a_block_past_the_pool_is_reported_not_raised() -> None:
+    _, records = session(5)
+    fold = Fold(BLOCKS, SIZE)
+    fold.apply(records[0])
+    step = next(record for record in records if isinstance(record, Step) and record.operations.block)
+    values = mutable(step, "block")
+    values[-1] = BLOCKS
+    operations = msgspec.structs.replace(step.operations, block=values.tobytes())
+    found = fold.apply(msgspec.structs.replace(step, operations=operations))
+    assert any("the pool has 24" in violation.message for violation in found)
+
+
+def test_an_unknown_operation_stops_the_fold_and_names_the_version() -> None:
+    _, records = session(5)
+    fold = Fold(BLOCKS, SIZE)
+    fold.apply(records[0])
+    step = next(record for record in records if isinstance(record, Step))
+    operations = Operations(kind=b"\x63", block=b"\0" * 4, cause=b"\0", sequence=b"\0" * 4)
+    with pytest.raises(codec.UnknownOperationError, match="operation 99 is not known to version 1"):
+        fold.apply(msgspec.structs.replace(step, operations=operations))
+
+
+def test_text_is_told_apart_from_the_step_and_can_be_left_out() -> None:
+    sealed: list[Sealed] = []
+    pool = HandPool(Ledger(sealed.append), random.Random(2), BLOCKS, SIZE)
+    pool.ledger.keyframe(first_keyframe())
+    for _ in range(10):
+        pool.step(8)
+    full = [record for item in sealed for record in Encoder(BLOCKS).records(item)]
+    encoder = Encoder(BLOCKS, record_text="none")
+    bare = [record for item in sealed for record in encoder.records(item)]
+    assert any(isinstance(record, Text) for record in full)
+    assert not any(isinstance(record, Text) for record in bare)
+    assert [record.record for record in bare] == list(range(len(bare)))
