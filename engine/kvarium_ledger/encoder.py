@@ -97,6 +97,7 @@ class Encoder:
             raise ValueError(f"record_text is 'full' or 'none', not {record_text!r}")
         self.record = -1
         self.record_text = record_text
+        self._time = 0
         self._blocks = BlockState(num_blocks)
         self._lanes = Lanes()
 
@@ -110,6 +111,7 @@ class Encoder:
 
     def records(self, sealed: Sealed) -> list[AnyRecord]:
         """The records of one sealed step, control or keyframe."""
+        self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         if isinstance(sealed, SealedStep):
             records: list[AnyRecord] = [self._step(sealed)]
             if self.record_text == "full" and (sealed.contents or sealed.prompts or sealed.sampled):
@@ -129,14 +131,15 @@ class Encoder:
             ]
         return [self._keyframe(sealed)]
 
-    def lose(self) -> None:
+    def lose(self, sealed: Sealed) -> None:
         """Number a sealed thing that is not encoded: a gap must tell of it."""
+        self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         self.record += 1
 
-    def gap(self, first: int, time: int, reason: str) -> tuple[int, bytes]:
+    def gap(self, first: int, reason: str) -> tuple[int, bytes]:
         """The frame that stands for the lost records from ``first`` to the last number; a keyframe must follow it."""
         last = self.record
-        record = Gap(record=self._next(), time=time, first=first, last=last, reason=reason)
+        record = Gap(record=self._next(), time=self._time, first=first, last=last, reason=reason)
         return record.record, codec.seal(record)
 
     def _keyframe(self, keyframe: Keyframe) -> Keyframe:

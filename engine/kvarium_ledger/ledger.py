@@ -200,9 +200,7 @@ class Ledger:
         """Slots are assigned: each block's fill grows from ``before`` to ``after``, for one sequence or one each."""
         self._append(Operation.fill, blocks, cause, sequences, extra=(before, after))
 
-    def cache(
-        self, blocks: Sequence[int], sequence: int | Sequence[int], contents: Sequence[int]
-    ) -> None:
+    def cache(self, blocks: Sequence[int], sequence: int | Sequence[int], contents: Sequence[int]) -> None:
         """Full blocks are labelled with their ``contents`` (interned before, by :meth:`content`)."""
         self._append(Operation.cache, blocks, Cause.full, sequence, extra=(contents,))
 

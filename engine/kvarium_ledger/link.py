@@ -139,7 +139,7 @@ class Link:
                     lambda: bool(self._pending) or self._closing or self._stopped.is_set()
                 )
                 if not self._pending or self._stopped.is_set():
-                    return
+                    break
                 sealed = self._pending.popleft()
                 if isinstance(sealed, SealedStep):
                     self._pending_operations -= sum(len(part.blocks) for part in sealed.slices)
@@ -150,30 +150,42 @@ class Link:
                     self._outbox.wait_room(0.5)
             with self._encoding:
                 self._encode(sealed, too_many and not self._lossless)
+        with self._encoding:
+            self._tell_gap()
 
     def _encode(self, sealed: Sealed, too_many: bool) -> None:
         if self._lost_from is None and (too_many or self._outbox.full):
             why = "the encoder fell behind the engine" if too_many else "the backend acknowledged too little"
             self._begin_loss(self._encoder.record + 1, why)
         if self._lost_from is not None:
-            if not (isinstance(sealed, Keyframe) and self._outbox.roomy and not too_many):
-                self._encoder.lose()
-                if self._outbox.roomy:
-                    self.keyframe_wanted.set()
+            recovers = self._outbox.roomy and not too_many
+            if not (recovers and isinstance(sealed, Keyframe)):
+                self._encoder.lose(sealed)
+                self._want_keyframe(recovers)
                 return
-            if self._lost_from <= self._encoder.record:
-                self._outbox.append(*self._encoder.gap(self._lost_from, sealed.time, self._lost_why))
+            self._tell_gap()
             self._lost_from = None
-            self.keyframe_wanted.clear()
+            self._want_keyframe(False)
         for record, data in self._encoder.encode(sealed):
             self._outbox.append(record, data)
+
+    def _tell_gap(self) -> None:
+        if self._lost_from is not None and self._lost_from <= self._encoder.record:
+            self._outbox.append(*self._encoder.gap(self._lost_from, self._lost_why))
 
     def _begin_loss(self, first: int, why: str) -> None:
         self._lost_from = first
         self._lost_why = why
         self.gaps += 1
-        self.keyframe_wanted.set()
+        self._want_keyframe(self._outbox.roomy)
         log.warning("records are lost from %d on: %s", first, why)
+
+    def _want_keyframe(self, wanted: bool) -> None:
+        # Only when there is room: a keyframe of a large pool is not made to be thrown away.
+        if wanted:
+            self.keyframe_wanted.set()
+        else:
+            self.keyframe_wanted.clear()
 
     # -- the connection's threads -----------------------------------------------------------------------------------
 
@@ -247,6 +259,8 @@ class Link:
                 message = codec.open_frame(_binary(raw))
                 if isinstance(message, Ack):
                     self._outbox.acknowledge(message.record)
+                    if self._lost_from is not None and self._outbox.roomy:
+                        self.keyframe_wanted.set()
                 elif isinstance(message, Command):
                     self.commands.put(message)
         except (ConnectionClosed, codec.FrameError) as error:

@@ -51,7 +51,9 @@ class HandPool:
         first = self.ledger.op
         sampled = []
         for _ in range(actions):
-            self.rng.choice([self.begin, self.grow, self.grow, self.grow, self.fork, self.end, self.pin, self.hit])()
+            self.rng.choice(
+                [self.begin, self.grow, self.grow, self.grow, self.fork, self.end, self.pin, self.hit]
+            )()
         if self.tables:
             sampled = [self.rng.choice(sorted(self.tables))]
         self.ledger.sampled(sampled, [7] * len(sampled))
@@ -128,7 +130,9 @@ class HandPool:
                 return
             self.evict(target, sequence)
             block = self.blocks[target]
-            self.ledger.allocate([target], Cause.prefill, sequence, position + 1, [block.ticket], [block.filled])
+            self.ledger.allocate(
+                [target], Cause.prefill, sequence, position + 1, [block.ticket], [block.filled]
+            )
             block.count, block.filled, block.ticket = 1, 0, float("nan")
             table[position + 1] = target
         elif last.count > 1 and last.filled:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.columns import OperationColumns
@@ -15,7 +16,6 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed
 from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Operations, Step, Text
 from kvarium_ledger.state import BLOCK_COLUMNS, BlockState
-
 from tests.ledger.hand_pool import HandPool
 
 BLOCKS, SIZE = 24, 4
@@ -102,7 +102,9 @@ def test_batch_fold_equals_the_exact_fold(seed: int) -> None:
         if isinstance(record, Step):
             apply_batch(batch, OperationColumns.decode(record.operations))
         for name in BLOCK_COLUMNS:
-            np.testing.assert_array_equal(getattr(batch, f"np_{name}"), getattr(fold.state.blocks, f"np_{name}"))
+            np.testing.assert_array_equal(
+                getattr(batch, f"np_{name}"), getattr(fold.state.blocks, f"np_{name}")
+            )
 
 
 @given(seed=st.integers(0, 10**9), at=st.integers(1, 12))
@@ -115,7 +117,8 @@ def test_a_fold_from_its_own_keyframe_ends_where_the_first_ends(seed: int, at: i
     keyframe = codec.open_frame(codec.seal(whole.keyframe(5)))
     assert isinstance(keyframe, Keyframe)
     joined.load(keyframe)
-    assert joined.violation is None and joined.verified
+    assert joined.violation is None
+    assert joined.verified
     for record in records[at:]:
         whole.apply(record)
         assert joined.apply(record) == []
@@ -123,10 +126,14 @@ def test_a_fold_from_its_own_keyframe_ends_where_the_first_ends(seed: int, at: i
 
 
 def mutable(step: Step, name: str) -> np.ndarray:
-    return np.frombuffer(getattr(step.operations, name), dtype=getattr(OperationColumns.decode(step.operations), name).dtype).copy()
+    return np.frombuffer(
+        getattr(step.operations, name), dtype=getattr(OperationColumns.decode(step.operations), name).dtype
+    ).copy()
 
 
-@pytest.mark.parametrize("name", ["block", "sequence", "position", "ticket", "filled_after", "content", "source"])
+@pytest.mark.parametrize(
+    "name", ["block", "sequence", "position", "ticket", "filled_after", "content", "source"]
+)
 def test_a_changed_value_in_any_column_of_state_is_found(name: str) -> None:
     found = 0
     for seed in range(40):
