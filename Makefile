@@ -7,7 +7,6 @@ SHELL := bash
 # make ENGINE=1 …: with torch, triton and transformers.
 ENGINE ?=
 SETUP := scripts/setup.sh $(if $(filter-out 0 no false,$(ENGINE)),--with-engine)
-PYTHON := .venv/bin/python
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/package-lock.json \
 	frontend/vite.config.ts frontend/tsconfig.json -type f 2>/dev/null)
 # More arguments for pytest: make test PYTEST_ARGS="-k pool -x"
@@ -49,8 +48,8 @@ format: setup ## let ruff and Biome rewrite what they can
 types: setup ## frontend/src/ledger/generated from kvarium_ledger
 	@scripts/generate-types.sh frontend/src/ledger/generated
 
-lock: setup ## resolve every version anew: requirements/constraints.txt and frontend/package-lock.json
-	@$(PYTHON) -c 'import sys; print(sys._base_executable)' | xargs -I{} {} scripts/lock.py
+lock: ## resolve every version anew: requirements/constraints.txt and frontend/package-lock.json
+	@$${PYTHON:-python3} scripts/lock.py
 	@cd frontend && npm update --package-lock-only --no-audit --no-fund
 
 clean: ## what was built here (the environments in the user's cache stay)

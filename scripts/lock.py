@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 import tomllib
+import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,10 +37,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         requirements, report = Path(folder) / "wanted.txt", Path(folder) / "report.json"
         requirements.write_text("\n".join(wanted) + "\n")
+        venv.create(Path(folder) / "pip", with_pip=True)
+        pip = (str(Path(folder) / "pip" / "bin" / "python"), "-m", "pip")
         subprocess.run(
             [
-                *(sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"),
-                *("--dry-run", "--ignore-installed", "--quiet", "--report", str(report)),
+                *(*pip, "install", "--no-input", "--disable-pip-version-check"),
+                *("--dry-run", "--ignore-installed", "--quiet", "--quiet", "--report", str(report)),
                 *("-r", str(requirements), "-c", str(ROOT / "requirements" / "torch.txt")),
             ],
             check=True,
