@@ -73,6 +73,8 @@ class Fold:
         self.violation: Violation | None = None
         self._usage = self.state.blocks.usage()
         self._found: list[Violation] = []
+        self._gone: list[tuple[int, decisions.State, float]] = []
+        self._came: list[tuple[int, decisions.State, float]] = []
         self._blocks = BlockFold(self.state, block_size, self._fail_operation)
 
     # -- where it is ------------------------------------------------------------------------------------------------
@@ -208,6 +210,10 @@ class Fold:
             added, removed = removed, added
         self.lanes.add("tables", row_sums("tables", *added.T))
         self.lanes.subtract("tables", row_sums("tables", *removed.T))
+        if self._gone or self._came:
+            self.lanes.subtract("requests", request_sums(self._gone))
+            self.lanes.add("requests", request_sums(self._came))
+            self._gone, self._came = [], []
 
     # -- decisions --------------------------------------------------------------------------------------------------
 
@@ -224,12 +230,12 @@ class Fold:
                 "decision", f"request {request} is {found[0]} at {found[1]}, not {before[0]} at {before[1]}"
             )
         if row is not None:
-            self.lanes.subtract("requests", request_sums([(request, row.state, row.place)]))
+            self._gone.append((request, row.state, row.place))
             del self.state.requests[request]
         state, place = after
         if state is not None and place is not None:
             self.state.requests[request] = RequestRow(state, place)
-            self.lanes.add("requests", request_sums([(request, state, place)]))
+            self._came.append((request, state, place))
 
     def _decide(self, decision: AnyDecision) -> None:
         if isinstance(decision, Submitted):

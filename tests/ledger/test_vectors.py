@@ -1,0 +1,29 @@
+"""The stored vectors are what this code makes, byte for byte, and an old one is still read."""
+
+import json
+
+import pytest
+from kvarium_ledger import codec
+from kvarium_ledger.fold import Fold
+
+from tests.plain_state import plain_state
+from tests.vectors.make import FOLDER, SESSIONS, vector
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_the_stored_vector_is_what_is_made_now(name: str) -> None:
+    frames, states = vector(name)
+    assert (FOLDER / f"{name}.frames").read_bytes() == frames, "run: python -m tests.vectors.make"
+    assert (FOLDER / f"{name}.json").read_text() == states, "run: python -m tests.vectors.make"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.frames")), ids=lambda path: path.stem)
+def test_every_stored_session_folds_to_its_stored_states(path: object) -> None:
+    told = json.loads(path.with_suffix(".json").read_text())  # type: ignore[attr-defined]
+    fold = Fold(told["num_blocks"], told["block_size"])
+    states = {state["record"]: state for state in told["states"]}
+    for frame in codec.unpack(path.read_bytes()):  # type: ignore[attr-defined]
+        assert fold.apply(codec.open_frame(frame)) == []  # type: ignore[arg-type]
+        if fold.record in states:
+            assert plain_state(fold) == states.pop(fold.record)
+    assert states == {}

@@ -1,0 +1,62 @@
+"""``python -m tests.vectors.make`` writes the vectors again; a test fails when they are not what this makes.
+
+``NAME.frames`` holds a session's frames (a ``keyframe``, then the records), each with its length before it.
+``NAME.json`` holds ``num_blocks``, ``block_size`` and ``states``: what a fold is after some of the records.
+"""
+
+import json
+import random
+from pathlib import Path
+
+from kvarium_ledger import codec
+from kvarium_ledger.encoder import Encoder
+from kvarium_ledger.fold import Fold
+from kvarium_ledger.ledger import Ledger, Sealed
+from kvarium_ledger.records import Record
+
+from tests.ledger.hand_pool import HandPool
+from tests.ledger.test_fold import first_keyframe
+from tests.plain_state import plain_state
+
+FOLDER = Path(__file__).parent
+
+
+def hand_session() -> tuple[int, int, list[bytes]]:
+    """Random lawful operations of every kind, pins among them, on 24 blocks of 4 slots."""
+    sealed: list[Sealed] = []
+    pool = HandPool(Ledger(sealed.append, clock=lambda: 0), random.Random(11), 24, 4)
+    pool.ledger.keyframe(first_keyframe())
+    for _ in range(40):
+        pool.step(pool.rng.randint(0, 10))
+    encoder = Encoder(24)
+    return 24, 4, [frame for item in sealed for _, frame in encoder.encode(item)]
+
+
+SESSIONS = {"hand": hand_session}
+
+
+def vector(name: str) -> tuple[bytes, str]:
+    """The two files of a vector."""
+    num_blocks, block_size, frames = SESSIONS[name]()
+    fold = Fold(num_blocks, block_size)
+    states = []
+    for i, frame in enumerate(frames):
+        record = codec.open_frame(frame)
+        assert isinstance(record, Record)
+        assert fold.apply(record) == []  # type: ignore[arg-type]
+        if i % 8 == 0 or i == len(frames) - 1:
+            states.append(plain_state(fold))
+    told = {"num_blocks": num_blocks, "block_size": block_size, "states": states}
+    return codec.pack(frames), json.dumps(told, separators=(",", ":")) + "\n"
+
+
+def main() -> None:
+    """Write every vector."""
+    for name in SESSIONS:
+        frames, states = vector(name)
+        (FOLDER / f"{name}.frames").write_bytes(frames)
+        (FOLDER / f"{name}.json").write_text(states)
+
+
+if __name__ == "__main__":
+    main()
