@@ -35,7 +35,7 @@ test-all: setup check test-frontend ## the same with the large and slow tests an
 	@scripts/test.sh --size full $(PYTEST_ARGS)
 
 test-frontend: build
-	@cd frontend && npm run --silent test
+	@[[ -t 1 ]] || export NO_COLOR=1; cd frontend && npm run --silent test
 
 check: setup ## style, types, generated code, import rules
 	@scripts/check.sh

@@ -32,7 +32,7 @@ lock_addresses() { ! grep -nE '"resolved"' frontend/package-lock.json; }
 check ruff .venv/bin/ruff check .
 check "ruff format" .venv/bin/ruff format --check --diff .
 check mypy .venv/bin/mypy
-check lint-imports .venv/bin/lint-imports
+check lint-imports .venv/bin/lint-imports --no-logo
 check "generated types" generated_types
 check biome bash -c "cd frontend && npx biome ci --colors=$colors ."
 check tsc bash -c 'cd frontend && npx tsc --noEmit'
