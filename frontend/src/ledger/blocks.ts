@@ -1,0 +1,200 @@
+/**
+ * The state of all blocks: plain columns, one value a block, and what is kept beside them so that nothing has to be
+ * recomputed: each block's two digest values, its class and the number of table entries that point to it.
+ *
+ * A block that an operation changes is *touched* first: its digest values and its class leave the sums. When the record
+ * is done, {@link Blocks.settle} computes them anew, once for each block however often it was changed.
+ */
+
+import { f64, u32 } from './columns';
+import { blockRowA, blockRowB } from './digest';
+import { FrameError } from './frame';
+import { NONE } from './generated/constants';
+import type { BlockColumns } from './generated/types';
+
+/** What a block is: count 0 without or with content, count 1, count above 1. */
+export const BlockClass = { free: 0, cached: 1, active: 2, shared: 3 } as const;
+
+const NAN_HIGH = 0x7ff80000;
+
+export class Blocks {
+  readonly generation: Uint32Array;
+  readonly count: Uint32Array;
+  readonly ticket: Float64Array;
+  readonly content: Uint32Array;
+  readonly filled: Uint32Array;
+  readonly hits: Uint32Array;
+  /** Derived: class of each block, entries that point to it, its values in the two lanes. */
+  readonly kind: Uint8Array;
+  readonly entries: Uint32Array;
+  readonly rowA: Int32Array;
+  readonly rowB: Int32Array;
+  /** The words of `ticket`: low at 2i, high at 2i + 1 (all browsers' machines are little-endian). */
+  private readonly words: Uint32Array;
+  /** Blocks of each class, indexed by it. */
+  readonly tally = new Int32Array(4);
+  /** The blocks that the record under way (or the last one) changed: the first `touchedCount` of `touched`. */
+  readonly touched: Uint32Array;
+  touchedCount = 0;
+  private readonly stamp: Uint32Array;
+  private mark = 0;
+  /** Sum of all rows, in both lanes. */
+  sumA = 0;
+  sumB = 0;
+
+  constructor(readonly size: number) {
+    if (!Number.isSafeInteger(size) || size < 1)
+      throw new FrameError(`a pool has at least one block, not ${size}`);
+    this.generation = new Uint32Array(size);
+    this.count = new Uint32Array(size);
+    this.ticket = new Float64Array(size);
+    this.words = new Uint32Array(this.ticket.buffer);
+    this.content = new Uint32Array(size);
+    this.filled = new Uint32Array(size);
+    this.hits = new Uint32Array(size);
+    this.kind = new Uint8Array(size);
+    this.entries = new Uint32Array(size);
+    this.rowA = new Int32Array(size);
+    this.rowB = new Int32Array(size);
+    this.touched = new Uint32Array(size);
+    this.stamp = new Uint32Array(size);
+    this.load({});
+  }
+
+  /** Take the columns of a keyframe; an absent one is its default for every block. Table entries are counted by the caller. */
+  load(columns: BlockColumns): void {
+    const take = (name: 'generation' | 'count' | 'content' | 'filled' | 'hits', fallback: number): void => {
+      const raw = columns[name];
+      if (raw === undefined || raw.length === 0) this[name].fill(fallback);
+      else this[name].set(this.whole(u32(raw, name), name));
+    };
+    take('generation', 0);
+    take('count', 0);
+    take('content', NONE);
+    take('filled', 0);
+    take('hits', 0);
+    const raw = columns.ticket;
+    if (raw === undefined || raw.length === 0) for (let b = 0; b < this.size; b++) this.ticket[b] = b;
+    else this.ticket.set(this.whole(f64(raw, 'ticket'), 'ticket'));
+    this.entries.fill(0);
+    this.recount();
+  }
+
+  private whole<T extends { length: number }>(column: T, name: string): T {
+    if (column.length !== this.size) {
+      throw new FrameError(
+        `keyframe column '${name}' has ${column.length} values, the pool has ${this.size} blocks`,
+      );
+    }
+    return column;
+  }
+
+  /** Compute all that is derived from the columns. */
+  private recount(): void {
+    this.tally.fill(0);
+    this.sumA = 0;
+    this.sumB = 0;
+    for (let b = 0; b < this.size; b++) this.enter(b);
+    this.begin();
+  }
+
+  /** Put a block's class and digest values into the sums. */
+  private enter(b: number): void {
+    const count = this.count[b]!;
+    const content = this.content[b]!;
+    const generation = this.generation[b]!;
+    const filled = this.filled[b]!;
+    const ticket = this.ticket[b]!;
+    let low = 0;
+    let high = NAN_HIGH;
+    if (!Number.isNaN(ticket)) {
+      low = this.words[2 * b]!;
+      high = this.words[2 * b + 1]!;
+    }
+    const a = blockRowA(b, generation, count, low, high, content, filled);
+    const z = blockRowB(b, generation, count, low, high, content, filled);
+    this.rowA[b] = a;
+    this.rowB[b] = z;
+    this.sumA = (this.sumA + a) | 0;
+    this.sumB = (this.sumB + z) | 0;
+    const kind = count > 1 ? 3 : count === 1 ? 2 : content !== NONE ? 1 : 0;
+    this.kind[b] = kind;
+    this.tally[kind]!++;
+  }
+
+  /** Begin a record: nothing is touched. */
+  begin(): void {
+    this.touchedCount = 0;
+    this.mark++;
+    if (this.mark === 0xffffffff) {
+      this.stamp.fill(0);
+      this.mark = 1;
+    }
+  }
+
+  /** Say that a block is about to change. */
+  touch(b: number): void {
+    if (this.stamp[b] === this.mark) return;
+    this.stamp[b] = this.mark;
+    this.touched[this.touchedCount++] = b;
+    this.sumA = (this.sumA - this.rowA[b]!) | 0;
+    this.sumB = (this.sumB - this.rowB[b]!) | 0;
+    this.tally[this.kind[b]!]!--;
+  }
+
+  /** The record is done: what was touched enters the sums again. */
+  settle(): void {
+    for (let i = 0; i < this.touchedCount; i++) this.enter(this.touched[i]!);
+  }
+
+  /** Become a copy of another pool of the same size. */
+  copyFrom(other: Blocks): void {
+    for (const name of COPIED) this[name].set(other[name] as never);
+    this.tally.set(other.tally);
+    this.sumA = other.sumA;
+    this.sumB = other.sumB;
+    this.begin();
+    this.touched.set(other.touched.subarray(0, other.touchedCount));
+    this.touchedCount = other.touchedCount;
+  }
+
+  /** The six columns and all that is derived, to be put back by {@link restore}. */
+  snapshot(): BlocksSnapshot {
+    const columns = {} as Record<(typeof COPIED)[number], ArrayBufferView>;
+    for (const name of COPIED) columns[name] = this[name].slice();
+    return { columns, tally: this.tally.slice(), sumA: this.sumA, sumB: this.sumB };
+  }
+
+  restore(snapshot: BlocksSnapshot): void {
+    for (const name of COPIED) this[name].set(snapshot.columns[name] as never);
+    this.tally.set(snapshot.tally);
+    this.sumA = snapshot.sumA;
+    this.sumB = snapshot.sumB;
+    this.begin();
+  }
+
+  /** Bytes of one {@link snapshot}. */
+  get snapshotBytes(): number {
+    return this.size * 41;
+  }
+}
+
+const COPIED = [
+  'generation',
+  'count',
+  'ticket',
+  'content',
+  'filled',
+  'hits',
+  'kind',
+  'entries',
+  'rowA',
+  'rowB',
+] as const;
+
+export interface BlocksSnapshot {
+  readonly columns: Record<(typeof COPIED)[number], ArrayBufferView>;
+  readonly tally: Int32Array;
+  readonly sumA: number;
+  readonly sumB: number;
+}

@@ -1,0 +1,527 @@
+// Generated from kvarium_ledger by `make types`; do not edit.
+
+export type Frame =
+  | Step
+  | Text
+  | Control
+  | Keyframe
+  | Gap
+  | Note
+  | Hello
+  | Welcome
+  | Rejected
+  | Ack
+  | Command
+  | Answer
+  | Health
+  | Status
+  | Skip
+  | Bye;
+
+/**
+ * One step of the engine.
+ *
+ * ``time`` is its start and ``sealed`` the moment when the record was closed, both in ns since the session's start;
+ * the ``…_ns`` are durations. ``tokens`` of ``budget`` (``max_num_batched_tokens``) were scheduled. ``op`` is the
+ * index in the session of its first operation. ``sampled`` (u32) names the sequences that got a token, in order,
+ * before operation ``sampled_op``; which tokens is told in the ``text`` record of the same step. ``digest`` holds
+ * after the record; ``audit`` is there when the engine recomputed its lanes from its real objects.
+ */
+export interface Step {
+  type: 'step';
+  record: number;
+  step: number;
+  time: number;
+  sealed: number;
+  op: number;
+  digest: Digest;
+  schedule_ns?: number;
+  forward_ns?: number;
+  sample_ns?: number;
+  seal_ns?: number;
+  tokens?: number;
+  budget?: number;
+  operations?: Operations;
+  decisions?: (
+    | Submitted
+    | Admitted
+    | SequenceCreated
+    | SequenceDropped
+    | Scheduled
+    | Waiting
+    | Preempted
+    | Finished
+    | Aborted
+    | Refused
+  )[];
+  sampled?: Uint8Array;
+  sampled_op?: number;
+  contents?: Contents;
+  audit?: Digest | null;
+}
+/**
+ * Three lanes of two u32 each (8 bytes, little-endian): over blocks, table entries and requests.
+ *
+ * See :mod:`kvarium_ledger.digest` for the sums.
+ */
+export interface Digest {
+  blocks: Uint8Array;
+  tables: Uint8Array;
+  requests: Uint8Array;
+}
+/**
+ * The operations of a step as sparse columns; see :mod:`kvarium_ledger.operations` for which carries which.
+ */
+export interface Operations {
+  kind?: Uint8Array;
+  block?: Uint8Array;
+  cause?: Uint8Array;
+  sequence?: Uint8Array;
+  position?: Uint8Array;
+  group?: Uint8Array;
+  pin?: Uint8Array;
+  ticket?: Uint8Array;
+  filled_before?: Uint8Array;
+  filled_after?: Uint8Array;
+  source?: Uint8Array;
+  content?: Uint8Array;
+  hits?: Uint8Array;
+}
+/**
+ * A request came in and waits. ``name`` is the user's id for it; lengths are in tokens.
+ */
+export interface Submitted {
+  kind: 'submitted';
+  op: number;
+  request: number;
+  state_before?: ('preempted' | 'running' | 'waiting') | null;
+  place_before?: number | null;
+  state_after?: ('preempted' | 'running' | 'waiting') | null;
+  place_after?: number | null;
+  name: string;
+  prompt_tokens: number;
+  max_tokens: number;
+  n?: number;
+  priority?: number;
+}
+/**
+ * A waiting or preempted request begins to run.
+ *
+ * ``tokens`` had to be there, ``hit`` of them were found in the prefix cache; ``cap_applied`` says that the hit was
+ * cut to leave one token to compute; ``missed`` is the hash of the first full block that was not found.
+ */
+export interface Admitted {
+  kind: 'admitted';
+  op: number;
+  request: number;
+  state_before?: ('preempted' | 'running' | 'waiting') | null;
+  place_before?: number | null;
+  state_after?: ('preempted' | 'running' | 'waiting') | null;
+  place_after?: number | null;
+  tokens: number;
+  hit?: number;
+  cap_applied?: boolean;
+  missed?: Uint8Array | null;
+}
+/**
+ * A decode sequence begins: the ``index``-th of its request, forked from ``parent`` (``None``: the first).
+ */
+export interface SequenceCreated {
+  kind: 'sequence_created';
+  op: number;
+  request: number;
+  sequence: number;
+  index: number;
+  parent?: number | null;
+}
+/**
+ * A sequence ends before its request does: a beam without children, a sample that met its stop.
+ */
+export interface SequenceDropped {
+  kind: 'sequence_dropped';
+  op: number;
+  request: number;
+  sequence: number;
+}
+/**
+ * A chunk of a prefill is computed in this step: ``tokens`` of ``sequence``, from position ``start``.
+ *
+ * A decode of one token is its ``fill``.
+ */
+export interface Scheduled {
+  kind: 'scheduled';
+  op: number;
+  request: number;
+  sequence: number;
+  start: number;
+  tokens: number;
+}
+/**
+ * Why a request still waits; logged when the reason changes.
+ *
+ * ``reason``: ``blocks`` (it needs ``needs``, ``free`` are free), ``budget`` (the step's tokens are used up),
+ * ``max_num_seqs`` (as many run as may) or ``behind`` (another request, ``behind``, stands before it and waits).
+ */
+export interface Waiting {
+  kind: 'waiting';
+  op: number;
+  request: number;
+  reason: 'behind' | 'blocks' | 'budget' | 'max_num_seqs';
+  needs?: number | null;
+  free?: number | null;
+  behind?: number | null;
+}
+/**
+ * A running request loses its blocks and waits again: ``victim_of`` needed them.
+ *
+ * ``blocks`` went back to the free queue (or lost a count); ``tokens`` must be computed again.
+ */
+export interface Preempted {
+  kind: 'preempted';
+  op: number;
+  request: number;
+  state_before?: ('preempted' | 'running' | 'waiting') | null;
+  place_before?: number | null;
+  state_after?: ('preempted' | 'running' | 'waiting') | null;
+  place_after?: number | null;
+  victim_of: number;
+  blocks: number;
+  tokens: number;
+}
+/**
+ * A request is done: it met a stop, its length, the capacity of the pool, or an error in the forward.
+ */
+export interface Finished {
+  kind: 'finished';
+  op: number;
+  request: number;
+  state_before?: ('preempted' | 'running' | 'waiting') | null;
+  place_before?: number | null;
+  state_after?: ('preempted' | 'running' | 'waiting') | null;
+  place_after?: number | null;
+  reason: 'capacity' | 'error' | 'length' | 'stop';
+  message?: string | null;
+}
+/**
+ * A request was ended from outside; ``asked_by`` says by whom.
+ */
+export interface Aborted {
+  kind: 'aborted';
+  op: number;
+  request: number;
+  state_before?: ('preempted' | 'running' | 'waiting') | null;
+  place_before?: number | null;
+  state_after?: ('preempted' | 'running' | 'waiting') | null;
+  place_after?: number | null;
+  asked_by?: string;
+}
+/**
+ * A request can never fit, so it ends at once: it ``needs`` more blocks (or tokens) than the engine ``has``.
+ */
+export interface Refused {
+  kind: 'refused';
+  op: number;
+  request: number;
+  state_before?: ('preempted' | 'running' | 'waiting') | null;
+  place_before?: number | null;
+  state_after?: ('preempted' | 'running' | 'waiting') | null;
+  place_after?: number | null;
+  message: string;
+  needs: number;
+  has: number;
+  unit?: 'blocks' | 'tokens';
+}
+/**
+ * Contents that were interned: u32 ``content`` and u32 ``parent`` (``NONE``: the first block of a prompt).
+ *
+ * ``hash`` (``hash_size`` bytes each) is there only where parent, tokens and extra keys do not give it: when text is
+ * not recorded, or when a foreign engine tells nothing else.
+ */
+export interface Contents {
+  content?: Uint8Array;
+  parent?: Uint8Array;
+  hash?: Uint8Array;
+  hash_size?: number;
+}
+/**
+ * The text of the step ``step``, so that who does not want it can leave it out.
+ *
+ * ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; ``sampled`` (u32) are the
+ * sampled tokens in the order of :attr:`Step.sampled`.
+ */
+export interface Text {
+  type: 'text';
+  record: number;
+  step: number;
+  content?: Uint8Array;
+  tokens?: Uint8Array;
+  prompts?: Prompt[];
+  sampled?: Uint8Array;
+  pieces?: Pieces;
+}
+/**
+ * The prompt of a request: its token ids (u32) and, where there is one, its text.
+ */
+export interface Prompt {
+  request: number;
+  tokens?: Uint8Array;
+  text?: string | null;
+}
+/**
+ * Pieces of the vocabulary, each sent once a session before it is needed: u32 ``token`` and its text.
+ */
+export interface Pieces {
+  token?: Uint8Array;
+  piece?: string[];
+}
+/**
+ * A command that the engine answered between two steps: ``error`` is None when it was carried out.
+ */
+export interface Control {
+  type: 'control';
+  record: number;
+  time: number;
+  id: string;
+  name: string;
+  args?: {
+    [k: string]: string | number | boolean | null;
+  };
+  asked_by?: string;
+  error?: string | null;
+}
+/**
+ * The whole state after all that the session holds up to and with this record.
+ *
+ * ``step`` is the last step's number (-1: none yet) and ``op`` the index of the next operation. A keyframe of the
+ * engine's has a number of its own and was computed from its real objects (``audited``); one that a follower made of
+ * its mirror, to let another join or to seek, bears the number of the last record that it holds.
+ * ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session.
+ */
+export interface Keyframe {
+  type: 'keyframe';
+  record: number;
+  step: number;
+  time: number;
+  utc_us: number;
+  op: number;
+  digest: Digest;
+  blocks?: BlockColumns;
+  tables?: TableColumns;
+  pins?: PinColumns;
+  requests?: RequestState[];
+  sequences?: SequenceState[];
+  contents?: Contents1;
+  audited?: boolean;
+}
+/**
+ * The state of all blocks, a value a block: an **absent** column means its default for every block.
+ *
+ * u32 ``generation`` (0), u32 ``count`` (0), f64 ``ticket`` (the block's number; NaN: not queued), u32 ``content``
+ * (``NONE``), u32 ``filled`` (0), u32 ``hits`` (0).
+ */
+export interface BlockColumns {
+  generation?: Uint8Array;
+  count?: Uint8Array;
+  ticket?: Uint8Array;
+  content?: Uint8Array;
+  filled?: Uint8Array;
+  hits?: Uint8Array;
+}
+/**
+ * All entries of all block tables: u32 ``sequence``, u8 ``group`` (absent: 0), u32 ``position``, u32 ``block``.
+ */
+export interface TableColumns {
+  sequence?: Uint8Array;
+  group?: Uint8Array;
+  position?: Uint8Array;
+  block?: Uint8Array;
+}
+/**
+ * All pins: u32 ``block``, u8 ``pin``.
+ */
+export interface PinColumns {
+  block?: Uint8Array;
+  pin?: Uint8Array;
+}
+/**
+ * A request in the engine.
+ */
+export interface RequestState {
+  request: number;
+  name: string;
+  state: 'preempted' | 'running' | 'waiting';
+  place: number;
+  prompt_tokens: number;
+  max_tokens: number;
+  n?: number;
+  priority?: number;
+}
+/**
+ * A sequence of a request in the engine.
+ */
+export interface SequenceState {
+  sequence: number;
+  request: number;
+  index: number;
+  parent?: number | null;
+}
+/**
+ * Contents that were interned: u32 ``content`` and u32 ``parent`` (``NONE``: the first block of a prompt).
+ *
+ * ``hash`` (``hash_size`` bytes each) is there only where parent, tokens and extra keys do not give it: when text is
+ * not recorded, or when a foreign engine tells nothing else.
+ */
+export interface Contents1 {
+  content?: Uint8Array;
+  parent?: Uint8Array;
+  hash?: Uint8Array;
+  hash_size?: number;
+}
+/**
+ * The records ``first`` to ``last`` (both included) are lost for all; a keyframe follows.
+ */
+export interface Gap {
+  type: 'gap';
+  record: number;
+  time: number;
+  first: number;
+  last: number;
+  reason: string;
+}
+/**
+ * A remark: by whom, and the text.
+ */
+export interface Note {
+  type: 'note';
+  record: number;
+  time: number;
+  text: string;
+  by?: string;
+}
+/**
+ * An engine's first words: who it is and what a fold needs to know. Viewers get the same bytes.
+ *
+ * ``session`` is a UUID made by the engine at its start; a link that breaks continues it. ``utc_us`` is the wall clock
+ * (µs since 1970) at 0 ns of the session. Sizes are in slots (tokens) and bytes; ``config`` holds vLLM's flags by
+ * their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...).
+ */
+export interface Hello {
+  type: 'hello';
+  version: number;
+  session: string;
+  utc_us: number;
+  num_blocks: number;
+  block_size: number;
+  engine: string;
+  model: string;
+  runner: string;
+  device: string;
+  name?: string;
+  groups?: number;
+  kv_bytes_per_block?: number;
+  allow_control?: boolean;
+  record_text?: string;
+  pid?: number;
+  deployment?: string | null;
+  rank?: number | null;
+  config?: {
+    [k: string]: string | number | boolean | null;
+  };
+}
+/**
+ * The backend accepts an engine: ``ack`` is the last record of the session that it has committed (None: none).
+ */
+export interface Welcome {
+  type: 'welcome';
+  version: number;
+  ack?: number | null;
+}
+/**
+ * The backend does not accept an engine, for a reason that a reconnection would not change.
+ */
+export interface Rejected {
+  type: 'rejected';
+  reason: string;
+}
+/**
+ * Every record up to and with ``record`` is committed.
+ */
+export interface Ack {
+  type: 'ack';
+  record: number;
+}
+/**
+ * What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``release``, ``step`` or ``keyframe``.
+ *
+ * It is applied between two steps and answered with the same ``id``.
+ */
+export interface Command {
+  type: 'command';
+  id: string;
+  name: string;
+  args?: {
+    [k: string]: string | number | boolean | number[] | null;
+  };
+  asked_by?: string;
+}
+/**
+ * The engine's answer to the command ``id``: ``error`` is None when it was carried out.
+ */
+export interface Answer {
+  type: 'answer';
+  id: string;
+  error?: string | null;
+  result?: {
+    [k: string]: string | number | boolean | null;
+  };
+}
+/**
+ * The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged.
+ */
+export interface Health {
+  type: 'health';
+  time: number;
+  operations_per_s?: number;
+  steps_per_s?: number;
+  bytes_per_s?: number;
+  step_ns?: number;
+  ledger_ns?: number;
+  unacknowledged_bytes?: number;
+  queue_records?: number;
+  gaps?: number;
+  held?: boolean;
+}
+/**
+ * The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.
+ *
+ * ``fold_record`` is how far the backend's own fold came, ``committed`` how far the recorder did; ``violation`` is the
+ * first fault that the backend's fold met.
+ */
+export interface Status {
+  type: 'status';
+  linked: boolean;
+  state: string;
+  last_record?: number | null;
+  committed?: number | null;
+  fold_record?: number | null;
+  viewers?: number;
+  recording?: string;
+  recording_bytes?: number;
+  recording_error?: string | null;
+  violation?: string | null;
+}
+/**
+ * This viewer was too slow: the records ``first`` to ``last`` were left out for it alone; a keyframe follows.
+ */
+export interface Skip {
+  type: 'skip';
+  first: number;
+  last: number;
+}
+/**
+ * The session ends by itself.
+ */
+export interface Bye {
+  type: 'bye';
+  reason?: string;
+}

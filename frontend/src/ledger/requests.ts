@@ -1,0 +1,215 @@
+/** Requests, their sequences, and why those that wait do: what decisions change, forwards and backwards. */
+
+import { type Lanes, requestRow } from './digest';
+import { STATE_CODES } from './generated/constants';
+import type { Keyframe, Step, Waiting } from './generated/types';
+
+export type Decision = NonNullable<Step['decisions']>[number];
+export type RequestStateName = keyof typeof STATE_CODES;
+
+/** What changes of a request that is in the engine. */
+export interface RequestRow {
+  readonly state: RequestStateName;
+  readonly place: number;
+}
+
+/** What never changes of a request: kept after its end, as undoing may bring it back. */
+export interface RequestFacts {
+  readonly name: string;
+  readonly promptTokens: number;
+  readonly maxTokens: number;
+  readonly n: number;
+  readonly priority: number;
+}
+
+export interface SequenceRow {
+  readonly request: number;
+  readonly index: number;
+  readonly parent: number | null;
+  dropped: boolean;
+}
+
+type FailDecision = (message: string) => void;
+
+interface Change {
+  request: number;
+  state_before?: RequestStateName | null;
+  place_before?: number | null;
+  state_after?: RequestStateName | null;
+  place_after?: number | null;
+}
+
+function at(row: RequestRow | null): string {
+  return row === null ? 'not in the engine' : `${row.state} at ${row.place}`;
+}
+
+/** What only grows and is never undone, so that all folds of a session share it. */
+export class RequestMemory {
+  readonly facts = new Map<number, RequestFacts>();
+  /** The sequences of requests that ended, as they were then. */
+  readonly ended = new Map<number, [number, SequenceRow][]>();
+}
+
+export class Requests {
+  readonly rows = new Map<number, RequestRow>();
+  /** The sequences of the requests that are in the engine. */
+  readonly sequences = new Map<number, SequenceRow>();
+  /** Why a request waits, each time it was told: the last one holds. A stack, so that it can be undone. */
+  readonly reasons = new Map<number, Waiting[]>();
+
+  constructor(readonly memory = new RequestMemory()) {}
+
+  get facts(): ReadonlyMap<number, RequestFacts> {
+    return this.memory.facts;
+  }
+
+  /** Follow a decision; the lane `requests` follows with it. */
+  decide(decision: Decision, lanes: Lanes, fail: FailDecision): void {
+    switch (decision.kind) {
+      case 'sequence_created':
+        if (this.sequences.has(decision.sequence)) fail(`sequence ${decision.sequence} is created twice`);
+        this.sequences.set(decision.sequence, {
+          request: decision.request,
+          index: decision.index,
+          parent: decision.parent ?? null,
+          dropped: false,
+        });
+        break;
+      case 'sequence_dropped': {
+        const row = this.sequences.get(decision.sequence);
+        if (row === undefined || row.dropped) {
+          fail(`sequence ${decision.sequence} is dropped, but it is not there`);
+        } else row.dropped = true;
+        break;
+      }
+      case 'waiting': {
+        const told = this.reasons.get(decision.request);
+        if (told === undefined) this.reasons.set(decision.request, [decision]);
+        else told.push(decision);
+        break;
+      }
+      case 'scheduled':
+        break;
+      case 'submitted':
+        this.memory.facts.set(decision.request, {
+          name: decision.name,
+          promptTokens: decision.prompt_tokens,
+          maxTokens: decision.max_tokens,
+          n: decision.n ?? 1,
+          priority: decision.priority ?? 0,
+        });
+        this.move(decision, false, lanes, fail);
+        break;
+      case 'admitted':
+      case 'preempted':
+      case 'finished':
+      case 'aborted':
+      case 'refused':
+        this.move(decision, false, lanes, fail);
+        break;
+    }
+  }
+
+  /** Take a decision back. */
+  undecide(decision: Decision, lanes: Lanes, fail: FailDecision): void {
+    switch (decision.kind) {
+      case 'sequence_created':
+        this.sequences.delete(decision.sequence);
+        break;
+      case 'sequence_dropped': {
+        const row = this.sequences.get(decision.sequence);
+        if (row !== undefined) row.dropped = false;
+        break;
+      }
+      case 'waiting': {
+        const told = this.reasons.get(decision.request);
+        told?.pop();
+        if (told?.length === 0) this.reasons.delete(decision.request);
+        break;
+      }
+      case 'scheduled':
+        break;
+      default:
+        this.move(decision, true, lanes, fail);
+    }
+  }
+
+  private move(change: Change, backwards: boolean, lanes: Lanes, fail: FailDecision): void {
+    const row = (state?: RequestStateName | null, place?: number | null): RequestRow | null =>
+      state != null && place != null ? { state, place } : null;
+    const before = row(change.state_before, change.place_before);
+    const after = row(change.state_after, change.place_after);
+    const from = backwards ? after : before;
+    const to = backwards ? before : after;
+    const { request } = change;
+    const found = this.rows.get(request) ?? null;
+    if (found?.state !== from?.state || found?.place !== from?.place) {
+      fail(`request ${request} is ${at(found)}, not ${at(from)}`);
+    }
+    if (found !== null) {
+      lanes.subtract(2, ...requestRow(request, STATE_CODES[found.state], found.place));
+      this.rows.delete(request);
+    }
+    if (to === null) this.end(request);
+    else {
+      if (found === null && backwards) this.comeBack(request);
+      this.rows.set(request, to);
+      lanes.add(2, ...requestRow(request, STATE_CODES[to.state] ?? -1, to.place));
+    }
+  }
+
+  /** A request leaves the engine, and its sequences with it. */
+  private end(request: number): void {
+    const rows = [...this.sequences].filter(([, row]) => row.request === request);
+    for (const [sequence] of rows) this.sequences.delete(sequence);
+    if (rows.length > 0) this.memory.ended.set(request, rows);
+  }
+
+  /** A request comes back, because its end is undone. */
+  private comeBack(request: number): void {
+    for (const [sequence, row] of this.memory.ended.get(request) ?? [])
+      this.sequences.set(sequence, { ...row });
+  }
+
+  /** Take the requests and sequences of a keyframe in place of all that was known; facts only grow. */
+  load(keyframe: Keyframe, lanes: Lanes): void {
+    this.rows.clear();
+    this.sequences.clear();
+    this.reasons.clear();
+    for (const row of keyframe.requests ?? []) {
+      this.rows.set(row.request, { state: row.state, place: row.place });
+      this.memory.facts.set(row.request, {
+        name: row.name,
+        promptTokens: row.prompt_tokens,
+        maxTokens: row.max_tokens,
+        n: row.n ?? 1,
+        priority: row.priority ?? 0,
+      });
+      lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
+    }
+    for (const row of keyframe.sequences ?? []) {
+      this.sequences.set(row.sequence, {
+        request: row.request,
+        index: row.index,
+        parent: row.parent ?? null,
+        dropped: false,
+      });
+    }
+  }
+
+  copyFrom(other: Requests): void {
+    const replace = <K, V>(mine: Map<K, V>, theirs: Map<K, V>, copy: (value: V) => V): void => {
+      mine.clear();
+      for (const [key, value] of theirs) mine.set(key, copy(value));
+    };
+    replace(this.rows, other.rows, (row) => row);
+    replace(this.sequences, other.sequences, (row) => ({ ...row }));
+    replace(this.reasons, other.reasons, (told) => told.slice());
+    for (const [request, facts] of other.facts) this.memory.facts.set(request, facts);
+  }
+
+  /** Why a request waits, as far as it was told. */
+  reason(request: number): Waiting | null {
+    return this.reasons.get(request)?.at(-1) ?? null;
+  }
+}

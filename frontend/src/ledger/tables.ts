@@ -1,0 +1,192 @@
+/**
+ * Block tables and pins: who holds the counts of the blocks.
+ *
+ * A table belongs to one sequence and one KV-cache group and maps positions to blocks. Positions are dense but for
+ * holes at the front (a sliding window), so a table is a growing array with `NONE` in the holes. A table without
+ * entries is not there.
+ */
+
+import { tableBaseA, tableBaseB, tableRowA, tableRowB } from './digest';
+import { NONE } from './generated/constants';
+
+/** A table of more entries than this is a fault, not a table (2^24 entries of 16 tokens are 268 million tokens). */
+export const MAX_POSITION = 1 << 24;
+
+export class Table {
+  /** Entries up to `end`; `NONE` where there is none. */
+  blocks = new Uint32Array(8).fill(NONE);
+  end = 0;
+  size = 0;
+  readonly baseA: number;
+  readonly baseB: number;
+
+  constructor(
+    readonly sequence: number,
+    readonly group: number,
+  ) {
+    this.baseA = tableBaseA(sequence, group);
+    this.baseB = tableBaseB(sequence, group);
+  }
+
+  set(position: number, block: number): void {
+    if (position >= this.blocks.length) {
+      const grown = new Uint32Array(Math.max(position + 1, 2 * this.blocks.length)).fill(NONE);
+      grown.set(this.blocks.subarray(0, this.end));
+      this.blocks = grown;
+    }
+    this.blocks[position] = block;
+    if (position >= this.end) this.end = position + 1;
+  }
+
+  get(position: number): number {
+    return position < this.end ? this.blocks[position]! : NONE;
+  }
+
+  clear(position: number): void {
+    this.blocks[position] = NONE;
+    while (this.end > 0 && this.blocks[this.end - 1] === NONE) this.end--;
+  }
+
+  copy(): Table {
+    const table = new Table(this.sequence, this.group);
+    table.blocks = this.blocks.slice(0, Math.max(8, this.end));
+    table.end = this.end;
+    table.size = this.size;
+    return table;
+  }
+}
+
+/** The key of a table: sequences are u32, so a group stands above them. */
+export function tableKey(sequence: number, group: number): number {
+  return sequence + group * 0x100000000;
+}
+
+export class Tables {
+  readonly map = new Map<number, Table>();
+  /** Sum of all entries' rows, in both lanes. */
+  sumA = 0;
+  sumB = 0;
+  /** Operations come in runs of one sequence: remember the last table. */
+  private lastKey = -1;
+  private last: Table | null = null;
+
+  get(sequence: number, group: number): Table | undefined {
+    return this.map.get(tableKey(sequence, group));
+  }
+
+  private find(sequence: number, group: number): Table {
+    const key = tableKey(sequence, group);
+    if (key === this.lastKey && this.last !== null) return this.last;
+    let table = this.map.get(key);
+    if (table === undefined) {
+      table = new Table(sequence, group);
+      this.map.set(key, table);
+    }
+    this.lastKey = key;
+    this.last = table;
+    return table;
+  }
+
+  /** Enter a block; returns what stood there before (`NONE`: nothing, as it should be). */
+  enter(sequence: number, group: number, position: number, block: number): number {
+    const table = this.find(sequence, group);
+    const before = table.get(position);
+    table.set(position, block);
+    if (before === NONE) table.size++;
+    this.sumA = (this.sumA + tableRowA(table.baseA, position, block)) | 0;
+    this.sumB = (this.sumB + tableRowB(table.baseB, position, block)) | 0;
+    return before;
+  }
+
+  /** Take a block's entry away; returns what stood there (`block`, as it should be). */
+  leave(sequence: number, group: number, position: number, block: number): number {
+    const table = this.find(sequence, group);
+    const before = table.get(position);
+    if (before !== NONE) {
+      table.clear(position);
+      table.size--;
+    }
+    if (table.size === 0) {
+      this.map.delete(this.lastKey);
+      this.lastKey = -1;
+      this.last = null;
+    }
+    this.sumA = (this.sumA - tableRowA(table.baseA, position, block)) | 0;
+    this.sumB = (this.sumB - tableRowB(table.baseB, position, block)) | 0;
+    return before;
+  }
+
+  /** Move an entry from one block to another; returns what stood there (`from`, as it should be). */
+  move(sequence: number, group: number, position: number, from: number, to: number): number {
+    const table = this.find(sequence, group);
+    const before = table.get(position);
+    table.set(position, to);
+    if (before === NONE) table.size++;
+    const a = tableRowA(table.baseA, position, to) - tableRowA(table.baseA, position, from);
+    const b = tableRowB(table.baseB, position, to) - tableRowB(table.baseB, position, from);
+    this.sumA = (this.sumA + a) | 0;
+    this.sumB = (this.sumB + b) | 0;
+    return before;
+  }
+
+  clear(): void {
+    this.map.clear();
+    this.sumA = 0;
+    this.sumB = 0;
+    this.lastKey = -1;
+    this.last = null;
+  }
+
+  copyFrom(other: Tables): void {
+    this.clear();
+    for (const [key, table] of other.map) this.map.set(key, table.copy());
+    this.sumA = other.sumA;
+    this.sumB = other.sumB;
+  }
+
+  /** All (table, position) that point to a block. */
+  holders(block: number): { sequence: number; group: number; position: number }[] {
+    const found: { sequence: number; group: number; position: number }[] = [];
+    for (const table of this.map.values()) {
+      const position = table.blocks.subarray(0, table.end).indexOf(block);
+      if (position >= 0) found.push({ sequence: table.sequence, group: table.group, position });
+    }
+    return found;
+  }
+}
+
+/** Holders that are no sequences: for each block, how often each pin holds it. */
+export class Pins {
+  readonly map = new Map<number, Map<number, number>>();
+
+  add(block: number, pin: number): void {
+    let pins = this.map.get(block);
+    if (pins === undefined) {
+      pins = new Map();
+      this.map.set(block, pins);
+    }
+    pins.set(pin, (pins.get(pin) ?? 0) + 1);
+  }
+
+  /** Returns false when this pin does not hold the block. */
+  remove(block: number, pin: number): boolean {
+    const pins = this.map.get(block);
+    const count = pins?.get(pin) ?? 0;
+    if (pins === undefined || count === 0) return false;
+    if (count > 1) pins.set(pin, count - 1);
+    else pins.delete(pin);
+    if (pins.size === 0) this.map.delete(block);
+    return true;
+  }
+
+  total(block: number): number {
+    let sum = 0;
+    for (const count of this.map.get(block)?.values() ?? []) sum += count;
+    return sum;
+  }
+
+  copyFrom(other: Pins): void {
+    this.map.clear();
+    for (const [block, pins] of other.map) this.map.set(block, new Map(pins));
+  }
+}
