@@ -5,7 +5,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev &
 WORKDIR /src
 COPY . .
 # The engine serves no page.
-RUN KVARIUM_SKIP_FRONTEND=1 scripts/install.sh --extra engine /opt/kvarium && rm -rf /root/.cache
+RUN PIP_NO_CACHE_DIR=1 KVARIUM_SKIP_FRONTEND=1 scripts/install.sh --extra engine /opt/kvarium
 RUN useradd --create-home kvarium && mkdir -p /models && chown kvarium /models
 USER kvarium
 WORKDIR /home/kvarium

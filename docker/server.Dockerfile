@@ -10,7 +10,7 @@ FROM python:3.12-slim-bookworm
 WORKDIR /src
 COPY . .
 COPY --from=frontend /src/backend/kvarium/static backend/kvarium/static
-RUN scripts/install.sh --extra postgres /opt/kvarium && rm -rf /root/.cache
+RUN PIP_NO_CACHE_DIR=1 scripts/install.sh --extra postgres /opt/kvarium
 RUN useradd --create-home kvarium && mkdir -p /data && chown kvarium /data
 USER kvarium
 WORKDIR /data
