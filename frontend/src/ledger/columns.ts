@@ -3,7 +3,7 @@
  *
  * A column holds one value for each operation that carries it, in the order of the operations, so a reader walks all
  * of them with a cursor each. A msgpack bin may begin at any offset; a typed array may not, so bytes are copied
- * (`slice`) where they do not happen to be aligned.
+ * where they do not happen to be aligned.
  */
 
 import { FrameError, UnknownOperationError } from './frame';
@@ -16,7 +16,7 @@ function aligned(raw: Uint8Array, size: number, name: string): Uint8Array {
   if (raw.length % size !== 0) {
     throw new FrameError(`column '${name}' has ${raw.length} bytes, not a multiple of ${size}`);
   }
-  return raw.byteOffset % size === 0 ? raw : raw.slice();
+  return raw.byteOffset % size === 0 ? raw : new Uint8Array(raw);
 }
 
 /** A column of u32. Throws a {@link FrameError} when the bytes are no whole values. */
