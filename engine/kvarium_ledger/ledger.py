@@ -110,6 +110,11 @@ class Ledger:
         """ns since the session's start."""
         return self._clock() - self._began
 
+    @property
+    def pending(self) -> bool:
+        """Something was appended since the last step was sealed."""
+        return bool(self._slices or self._decisions)
+
     # -- operations -----------------------------------------------------------------------------------------------
 
     def _append(

@@ -1,0 +1,145 @@
+"""The audit: the engine's state read from its real objects, to be compared with what the ledger says.
+
+Nothing here asks the ledger. The free queue is walked link by link, and only a block that the walk reaches has a ticket;
+the tables are those of the sequences, the counts those of the pool. So a change that forgot its operation differs in a
+digest, and a broken link does too.
+"""
+
+import logging
+
+import numpy as np
+
+from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.free_queue import BrokenQueueError
+from kvarium_engine.scheduling.roster import Roster
+from kvarium_engine.scheduling.sequence import Sequence
+from kvarium_ledger.digest import Lanes
+from kvarium_ledger.operations import Pin
+from kvarium_ledger.records import (
+    BlockColumns,
+    Contents,
+    Digest,
+    Keyframe,
+    PinColumns,
+    RequestState,
+    SequenceState,
+    TableColumns,
+)
+from kvarium_ledger.state import BlockState, request_sums, table_sums
+
+log = logging.getLogger(__name__)
+
+
+def default_interval(num_blocks: int) -> int:
+    """Steps between two audits, so that they cost under 1 %: an audit walks all blocks, at some 0.1 µs each."""
+    return max(256, num_blocks // 8)
+
+
+class Auditor:
+    """Reads the state of a pool and a roster between two steps."""
+
+    def __init__(self, pool: BlockPool, roster: Roster) -> None:
+        self.pool = pool
+        self.roster = roster
+
+    def _blocks(self) -> BlockState:
+        """The block columns, with tickets for the blocks that the queue's links reach."""
+        try:
+            reached = self.pool.queue.walk()
+        except BrokenQueueError as error:
+            log.error("the free queue is broken: %s", error.args[0])
+            reached = error.args[1]
+        real, found = self.pool.state, BlockState(self.pool.num_blocks)
+        found.np_generation[:] = real.np_generation
+        found.np_count[:] = real.np_count
+        found.np_content[:] = real.np_content
+        found.np_filled[:] = real.np_filled
+        found.np_hits[:] = real.np_hits
+        found.np_ticket[:] = np.nan
+        rows = np.array(reached, dtype=np.int64)
+        found.np_ticket[rows] = real.np_ticket[rows]
+        return found
+
+    def _sequences(self) -> list[Sequence]:
+        """All sequences of all requests in the engine, in the order of their ids."""
+        every = [sequence for request in self.roster.requests.values() for sequence in request.live]
+        return sorted(every, key=lambda sequence: sequence.id)
+
+    def _tables(self) -> TableColumns:
+        sequence: list[int] = []
+        position: list[int] = []
+        block: list[int] = []
+        for holder in self._sequences():
+            sequence += [holder.id] * len(holder.table)
+            position += range(len(holder.table))
+            block += holder.table
+        return TableColumns(
+            sequence=np.array(sequence, dtype="<u4").tobytes(),
+            position=np.array(position, dtype="<u4").tobytes(),
+            block=np.array(block, dtype="<u4").tobytes(),
+        )
+
+    def _digest(self, blocks: BlockState, tables: TableColumns) -> Digest:
+        lanes = Lanes()
+        lanes.add("blocks", blocks.sums())
+        lanes.add("tables", table_sums(tables))
+        rows = [
+            (request.id, request.state, request.place)
+            for request in self.roster.requests.values()
+            if request.state is not None and request.place is not None
+        ]
+        lanes.add("requests", request_sums(rows))
+        return lanes.digest()
+
+    def digest(self) -> Digest:
+        """The lanes of the real objects."""
+        return self._digest(self._blocks(), self._tables())
+
+    def keyframe(self, step: int, op: int, time: int, utc_us: int) -> Keyframe:
+        """The whole state of the real objects after ``step``; its number is set by the encoder."""
+        blocks, tables = self._blocks(), self._tables()
+        return Keyframe(
+            record=0,
+            step=step,
+            time=time,
+            utc_us=utc_us,
+            op=op,
+            digest=self._digest(blocks, tables),
+            blocks=blocks.columns(),
+            tables=tables,
+            pins=PinColumns(
+                block=np.array(sorted(self.pool.pins.elements()), dtype="<u4").tobytes(),
+                pin=bytes([Pin.copy_source]) * self.pool.pins.total(),
+            ),
+            requests=[
+                RequestState(
+                    request=request.id,
+                    name=request.name,
+                    state=request.state,
+                    place=request.place,
+                    prompt_tokens=request.prompt_tokens,
+                    max_tokens=request.max_tokens,
+                    n=request.params.n,
+                    priority=request.priority,
+                )
+                for request in self.roster.requests.values()
+                if request.state is not None and request.place is not None
+            ],
+            sequences=[
+                SequenceState(
+                    sequence=sequence.id,
+                    request=sequence.request.id,
+                    index=sequence.index,
+                    parent=sequence.parent,
+                )
+                for sequence in self._sequences()
+            ],
+            contents=self._contents(),
+            audited=True,
+        )
+
+    def _contents(self) -> Contents:
+        """The contents that blocks hold, each with its parent."""
+        pairs = self.pool.cache.held() if self.pool.cache is not None else []
+        columns = np.array(pairs, dtype="<u4").reshape(len(pairs), 2)
+        return Contents(content=columns[:, 0].tobytes(), parent=columns[:, 1].tobytes())

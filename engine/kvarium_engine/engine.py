@@ -1,0 +1,149 @@
+"""The engine: the loop's one turn.
+
+    schedule ──▶ run ──▶ update ──▶ seal            one step, one record
+    slots, blocks   tokens   forks, ends   to the ledger's sink
+
+What happens between two steps (a request comes in, one is aborted) is told by the next step's record.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kvarium_engine.audit import Auditor, default_interval
+from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.prefix_cache import PrefixCache
+from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.scheduler import Scheduler
+from kvarium_engine.scheduling.step_plan import Runner, StepPlan
+from kvarium_ledger.ledger import Ledger, Sealed, StepTimes
+from kvarium_ledger.records import Keyframe
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """The engine's sizes and rules by vLLM's names; ``audit_interval`` is in steps (0: one that costs under 1 %)."""
+
+    num_blocks: int
+    block_size: int = 16
+    scheduler: SchedulerConfig = field(default_factory=SchedulerConfig)
+    enable_prefix_caching: bool = True
+    free_order: str = "lru"
+    hash_seed: str = "0"
+    audit_interval: int = 0
+
+
+class Engine:
+    """A pool, a scheduler and a runner, with a ledger whose ``sink`` gets what is sealed.
+
+    The first thing in the sink is a keyframe: the state before step 0.
+    """
+
+    def __init__(
+        self,
+        config: EngineConfig,
+        runner: Runner,
+        sink: Callable[[Sealed], None],
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        if config.audit_interval < 0:
+            raise ValueError(f"audit_interval must not be negative, it is {config.audit_interval}")
+        self.config = config
+        self.runner = runner
+        self.ledger = Ledger(sink, clock)
+        cache = None
+        if config.enable_prefix_caching:
+            cache = PrefixCache(
+                config.block_size, config.hash_seed, remember=max(1 << 18, config.num_blocks // 2)
+            )
+        self.pool = BlockPool(config.num_blocks, config.block_size, self.ledger, cache, config.free_order)
+        self.scheduler = Scheduler(config.scheduler, self.pool, self.ledger, runner.eos_token)
+        self.auditor = Auditor(self.pool, self.scheduler.roster)
+        self.audit_interval = config.audit_interval or default_interval(config.num_blocks)
+        self.step_ns = 0
+        """How long the last step took."""
+        self.seal_ns = 0
+        """How long the last step's record took to be sealed."""
+        self._op = 0
+        self.ledger.keyframe(self.snapshot())
+
+    @property
+    def steps(self) -> int:
+        """How many steps were sealed."""
+        return self.ledger.step + 1
+
+    @property
+    def idle(self) -> bool:
+        """No request is in the engine."""
+        return self.scheduler.idle
+
+    def snapshot(self) -> Keyframe:
+        """The whole state of the real objects, between two steps.
+
+        What was done since the last step (a submission, an abort) is in no record yet, so a step is sealed first if
+        there is such a thing: see :meth:`keyframe`.
+        """
+        ledger = self.ledger
+        now = ledger.now()
+        return self.auditor.keyframe(ledger.step, ledger.op, now, ledger.utc_us + now // 1000)
+
+    def keyframe(self, forget: bool = False) -> None:
+        """Hand a keyframe to the ledger. ``forget``: records were lost, so contents that it does not list are too."""
+        if self.ledger.pending:
+            self.step_without_work()
+        if forget and self.pool.cache is not None:
+            self.pool.cache.forget_unheld()
+        self.ledger.keyframe(self.snapshot())
+
+    def step(self) -> StepPlan:
+        """Schedule, run, update and seal one step. A runner's exception ends the step's requests, not the engine."""
+        ledger, now = self.ledger, self.ledger.now
+        start = now()
+        plan = self.scheduler.schedule()
+        scheduled = now()
+        tokens: list[int] | None = None
+        failure = ""
+        try:
+            if not plan.empty:
+                tokens = self.runner.execute(plan)
+        except Exception as error:
+            log.exception("the forward of step %d failed", plan.step)
+            failure = f"{type(error).__name__}: {error}"
+        ran = now()
+        if tokens is not None:
+            self.scheduler.update(plan, tokens)
+        elif failure:
+            self.scheduler.fail(plan, failure)
+        times = StepTimes(start, scheduled - start, ran - scheduled, now() - ran)
+        self._seal(times, plan.tokens)
+        return plan
+
+    def step_without_work(self) -> None:
+        """Seal a step that computes nothing, only to record what was done since the last one."""
+        self._seal(StepTimes(self.ledger.now(), 0, 0, 0), 0)
+
+    def _seal(self, times: StepTimes, tokens: int) -> None:
+        ledger = self.ledger
+        begin = ledger.now()
+        due = (ledger.step + 2) % self.audit_interval == 0
+        audit = self.auditor.digest() if due else None
+        ledger.seal(times, tokens, self.config.scheduler.max_num_batched_tokens, self._op, audit)
+        self._op = ledger.op
+        end = ledger.now()
+        self.seal_ns = end - begin
+        self.step_ns = end - times.start
+
+    def abort_all(self, asked_by: str) -> None:
+        """End every request."""
+        for request in list(self.scheduler.roster.requests.values()):
+            self.scheduler.abort(request, asked_by)
+
+    def close(self, asked_by: str = "") -> None:
+        """End every request, record that, and close the runner. The sink stays open: its owner closes it."""
+        self.abort_all(asked_by)
+        if self.ledger.pending:
+            self.step_without_work()
+        self.runner.close()

@@ -1,0 +1,1 @@
+"""Where the blocks are: the pool, its free queue, the prefix cache and the block tables."""

@@ -1,0 +1,68 @@
+"""The null runner: the same scheduler, pool and ledger, and no tensors. Tokens are seeded.
+
+A sampled token depends on the engine's seed, the request's seed, the sequence's index and the position, and on nothing
+else: not on preemptions, not on who ran beside it. So a run is repeated exactly by its seed.
+"""
+
+import time
+
+from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN, VOCABULARY, mix
+from kvarium_engine.scheduling.request import Request
+from kvarium_engine.scheduling.step_plan import StepPlan
+
+_SPAN = VOCABULARY - FIRST_TOKEN
+
+
+class NullRunner:
+    """Samples seeded tokens.
+
+    ``step_ms`` is the time that a step pretends to take, so that a person can watch. ``eos_every``: one token in so
+    many, on average, ends its sequence, unless its request ignores that (0: none does).
+    """
+
+    name = "null"
+    model = "none"
+    device = "cpu"
+    eos_token = EOS
+    kv_bytes_per_block = 0
+
+    def __init__(self, seed: int = 0, step_ms: float = 0.0, eos_every: int = 0) -> None:
+        if step_ms < 0:
+            raise ValueError(f"step_ms must not be negative, it is {step_ms}")
+        self.step_ms = step_ms
+        self.eos_every = eos_every
+        self._seed = mix(seed)
+
+    def _salt(self, request: Request, index: int) -> int:
+        seed = request.params.seed
+        return mix(self._seed + (request.id if seed is None else seed) * 0x9E3779B1 + index * 97)
+
+    def _token(self, salt: int, position: int) -> int:
+        value = (((salt ^ (position * 0x9E3779B1)) * 0x9E3779B97F4A7C15) >> 32) & 0xFFFFFFFF
+        if self.eos_every and value % self.eos_every == 0:
+            return EOS
+        return (value >> 4) % _SPAN + FIRST_TOKEN
+
+    def execute(self, plan: StepPlan) -> list[int]:
+        """One token a decode, then each prefill's samples."""
+        token = self._token
+        tokens: list[int] = []
+        for sequence in plan.decodes:
+            salt = sequence.salt
+            if salt < 0:
+                salt = sequence.salt = self._salt(sequence.request, sequence.index)
+            tokens.append(token(salt, sequence.length))
+        for prefill in plan.prefills:
+            sequence = prefill.sequence
+            for index in range(sequence.index, sequence.index + prefill.samples):
+                tokens.append(token(self._salt(sequence.request, index), sequence.length))
+        if self.step_ms:
+            time.sleep(self.step_ms / 1000)
+        return tokens
+
+    def encode(self, text: str) -> list[int]:
+        """A token a UTF-8 byte: equal beginnings of texts are equal beginnings of prompts."""
+        return [byte + FIRST_TOKEN for byte in text.encode()]
+
+    def close(self) -> None:
+        """There is nothing to give back."""

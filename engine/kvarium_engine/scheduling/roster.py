@@ -1,0 +1,297 @@
+"""The roster: every request in the engine, where it stands, and the decisions that move it.
+
+What changes a request's state or place is told to the ledger here, with both before and after.
+"""
+
+from array import array
+from typing import TypedDict
+
+from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.request import Request, Stage
+from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.scheduling.sequence import Sequence
+from kvarium_engine.scheduling.waiting_queue import WaitingQueue
+from kvarium_ledger.decisions import (
+    Aborted,
+    Admitted,
+    Finished,
+    Preempted,
+    Refused,
+    SequenceCreated,
+    SequenceDropped,
+    State,
+    Submitted,
+    Waiting,
+)
+from kvarium_ledger.ledger import Ledger
+from kvarium_ledger.operations import Cause
+
+
+class _Before(TypedDict):
+    state_before: State | None
+    place_before: float | None
+
+
+class Roster:
+    """The requests of an engine, in two queues: ``waiting`` and ``running``; ``requests`` has both, by id.
+
+    ``width`` is the number of sequences of the running ones.
+    """
+
+    def __init__(self, config: SchedulerConfig, pool: BlockPool, ledger: Ledger) -> None:
+        self.config = config
+        self.pool = pool
+        self.ledger = ledger
+        self.requests: dict[int, Request] = {}
+        self.waiting = WaitingQueue(config.policy)
+        self.running: list[Request] = []
+        self.width = 0
+        self._names: dict[str, Request] = {}
+        self._running_place = 0.0
+        self._next_request = 0
+        self._next_sequence = 0
+        self._arrived: list[Request] = []
+        """Waiting requests for which no reason was logged yet."""
+        self._head: Request | None = None
+        """Whose turn it was when a reason was logged last."""
+
+    # -- coming -------------------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        prompt: "array[int]",
+        params: SamplingParams,
+        name: str = "",
+        priority: int = 0,
+        text: str | None = None,
+    ) -> Request:
+        """A request comes in. One that can never fit is refused at once: its ``state`` is None then.
+
+        Raises :class:`ValueError` for what is not a request: no prompt, more sequences than may run, a name in use.
+        """
+        if not prompt:
+            raise ValueError("a prompt has at least one token")
+        if params.n > self.config.max_num_seqs:
+            raise ValueError(f"n = {params.n} is more than max_num_seqs = {self.config.max_num_seqs}")
+        if name in self._names:
+            raise ValueError(f"a request named {name!r} is in the engine already")
+        room = max(self.config.max_model_len - len(prompt), 0)
+        most = room if params.max_tokens is None else min(params.max_tokens, room)
+        request = Request(self._next_request, name, prompt, params, priority, most)
+        request.name = name or f"request-{request.id}"
+        self._next_request += 1
+        request.state = "waiting"
+        request.place = self.waiting.append(request)
+        self.requests[request.id] = request
+        self._names[request.name] = request
+        ledger = self.ledger
+        ledger.prompt(request.id, prompt.tobytes(), text)
+        ledger.decide(
+            Submitted(
+                op=ledger.op,
+                request=request.id,
+                state_after="waiting",
+                place_after=request.place,
+                name=request.name,
+                prompt_tokens=request.prompt_tokens,
+                max_tokens=most,
+                n=params.n,
+                priority=priority,
+            )
+        )
+        refusal = self._refusal(request)
+        if refusal is None:
+            self._arrived.append(request)
+        else:
+            message, needs, has, unit = refusal
+            ledger.decide(
+                Refused(
+                    op=ledger.op,
+                    request=request.id,
+                    **self._leave(request),
+                    message=message,
+                    needs=needs,
+                    has=has,
+                    unit="tokens" if unit == "tokens" else "blocks",
+                )
+            )
+        return request
+
+    def _refusal(self, request: Request) -> tuple[str, int, int, str] | None:
+        """Why a request can never fit: (message, needs, has, unit)."""
+        if request.max_tokens < 1:
+            needs, has = request.prompt_tokens + 1, self.config.max_model_len
+            return f"its prompt and one more token are {needs}; max_model_len is {has}", needs, has, "tokens"
+        needs, has = request.worst_case_blocks(self.pool.block_size), self.pool.num_blocks
+        if needs <= has:
+            return None
+        n = request.params.n
+        each = f"each of its {n} sequences may need {needs // n} blocks, together {needs}" if n > 1 else ""
+        return f"{each or f'it may need {needs} blocks'}; the pool has {has}", needs, has, "blocks"
+
+    def find(self, name_or_id: str | int) -> Request | None:
+        """The request in the engine with this name, or with this id."""
+        if isinstance(name_or_id, str):
+            found = self._names.get(name_or_id)
+            if found is not None or not name_or_id.isdecimal():
+                return found
+        return self.requests.get(int(name_or_id))
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    def admit(self, request: Request, tokens: int, hit: int, cap_applied: bool, missed: bytes | None) -> None:
+        """A waiting request begins to run: its first sequence is made unless it had run before."""
+        before: _Before = {"state_before": request.state, "place_before": request.place}
+        self.waiting.leave()
+        request.state, request.place, request.reason = "running", self._running_place, None
+        self._running_place += 1.0
+        self.ledger.decide(
+            Admitted(
+                op=self.ledger.op,
+                request=request.id,
+                **before,
+                state_after="running",
+                place_after=request.place,
+                tokens=tokens,
+                hit=hit,
+                cap_applied=cap_applied,
+                missed=missed,
+            )
+        )
+        if not request.live:
+            request.live.append(self.create_sequence(request, 0, None))
+        self.running.append(request)
+        self.width += request.width
+
+    def create_sequence(self, request: Request, index: int, parent: Sequence | None) -> Sequence:
+        """A sequence of a request begins, with its prompt."""
+        sequence = Sequence(
+            self._next_sequence, request, index, request.prompt[:], parent.id if parent else None
+        )
+        self._next_sequence += 1
+        self.ledger.decide(
+            SequenceCreated(
+                op=self.ledger.op,
+                request=request.id,
+                sequence=sequence.id,
+                index=index,
+                parent=sequence.parent,
+            )
+        )
+        return sequence
+
+    def drop_sequence(self, sequence: Sequence) -> None:
+        """A sequence ends before its request does."""
+        request = sequence.request
+        request.live.remove(sequence)
+        self.width -= 1
+        self.ledger.decide(SequenceDropped(op=self.ledger.op, request=request.id, sequence=sequence.id))
+        self.pool.let_go(sequence.table, Cause.dropped, sequence.id)
+
+    # -- stopping -----------------------------------------------------------------------------------------------
+
+    def preempt(self, victim: Request, needed_by: Request, lost: int) -> None:
+        """Take all blocks from a running request, which waits at the head of the queue; ``lost`` tokens were computed."""
+        self._stop_running(victim)
+        before = victim.place
+        victim.state = "preempted"
+        victim.place = self.waiting.prepend(victim)
+        self.ledger.decide(
+            Preempted(
+                op=self.ledger.op,
+                request=victim.id,
+                state_before="running",
+                place_before=before,
+                state_after="preempted",
+                place_after=victim.place,
+                victim_of=needed_by.id,
+                blocks=sum(len(sequence.table) for sequence in victim.live),
+                tokens=lost,
+            )
+        )
+        self._free(victim, Cause.preempted)
+        for sequence in victim.live:
+            sequence.forget()
+        if victim.started:
+            victim.stage = Stage.prefix if len(victim.live) > 1 else Stage.own
+
+    def finish(self, request: Request, reason: str, message: str | None = None) -> None:
+        """A running request ends by itself: ``stop``, ``length``, ``capacity`` or ``error``."""
+        self._stop_running(request)
+        self.ledger.decide(
+            Finished(
+                op=self.ledger.op,
+                request=request.id,
+                **self._leave(request),
+                reason=reason,  # type: ignore[arg-type]
+                message=message,
+            )
+        )
+        self._free(request, Cause.finished)
+
+    def abort(self, request: Request, asked_by: str = "") -> None:
+        """End a request from outside, whatever it does. Asserts that it is in the engine."""
+        assert request.state is not None, f"request {request.id} is not in the engine"
+        if request.state == "running":
+            self._stop_running(request)
+        self.ledger.decide(
+            Aborted(op=self.ledger.op, request=request.id, **self._leave(request), asked_by=asked_by)
+        )
+        self._free(request, Cause.aborted)
+
+    def _leave(self, request: Request) -> _Before:
+        """The request is no longer in the engine: what it was, as the decision that says so tells it."""
+        before: _Before = {"state_before": request.state, "place_before": request.place}
+        if request.state != "running":
+            self.waiting.leave()
+        request.state = request.place = None
+        del self.requests[request.id]
+        del self._names[request.name]
+        return before
+
+    def _stop_running(self, request: Request) -> None:
+        self.running.remove(request)
+        self.width -= request.width
+
+    def _free(self, request: Request, cause: Cause) -> None:
+        for sequence in request.live:
+            if sequence.table:
+                self.pool.let_go(sequence.table, cause, sequence.id)
+                sequence.table = []
+
+    # -- why it waits -------------------------------------------------------------------------------------------
+
+    def wait(
+        self,
+        request: Request,
+        reason: str,
+        needs: int | None = None,
+        free: int | None = None,
+        behind: int | None = None,
+    ) -> None:
+        """Log why a request waits, when the reason is another one than before."""
+        if request.reason != reason:
+            request.reason = reason
+            self.ledger.decide(
+                Waiting(
+                    op=self.ledger.op,
+                    request=request.id,
+                    reason=reason,  # type: ignore[arg-type]
+                    needs=needs,
+                    free=free,
+                    behind=behind,
+                )
+            )
+
+    def explain_waiting(self) -> None:
+        """Those that have arrived, or were overtaken by a preempted one, wait behind the head of the queue."""
+        head = self.waiting.head()
+        if self._head is not None and self._head is not head:
+            self._arrived.append(self._head)
+        self._head = head
+        if self._arrived:
+            for request in self._arrived:
+                if head is not None and request is not head and request.state in ("waiting", "preempted"):
+                    self.wait(request, "behind", behind=head.id)
+            self._arrived = []

@@ -1,0 +1,310 @@
+"""The scheduler: who computes how many tokens in this step, and who loses blocks for it.
+
+One step::
+
+    running requests, in order     each gets its next tokens and the blocks for them; where blocks lack, the last of
+                                   the running ones (by priority: the least urgent) is preempted, whole
+    waiting requests, in order     if nobody was preempted: prefix hits, then a chunk of what is left of the budget
+    launch                         copies, then the fills that waited for them
+    ── the runner computes ──
+    update                         forks, sampled tokens, ends
+
+Continuous batching: requests join and leave at any step. A prefill takes what the token budget leaves (chunked
+prefill), so decodes never wait for a long prompt. Preemption is by recompute: blocks are freed, tokens are kept.
+"""
+
+from array import array
+
+from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.request import Request, Stage
+from kvarium_engine.scheduling.roster import Roster
+from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.scheduling.sequence import Sequence
+from kvarium_engine.scheduling.slot_writer import SlotWriter
+from kvarium_engine.scheduling.step_plan import Prefill, StepPlan
+from kvarium_ledger.decisions import Scheduled
+from kvarium_ledger.ledger import Ledger
+from kvarium_ledger.operations import NONE
+
+
+class Scheduler:
+    """Requests in, plans out; the pool and the ledger follow.
+
+    ``roster`` has the requests. ``eos_token`` ends a sequence that does not ignore it (-1: none does).
+    """
+
+    def __init__(self, config: SchedulerConfig, pool: BlockPool, ledger: Ledger, eos_token: int = -1) -> None:
+        self.config = config
+        self.pool = pool
+        self.ledger = ledger
+        self.eos_token = eos_token
+        self.roster = Roster(config, pool, ledger)
+        self.slots = SlotWriter(pool, ledger)
+
+    # -- from outside, between steps ----------------------------------------------------------------------------
+
+    def submit(
+        self,
+        prompt: "array[int]",
+        params: SamplingParams,
+        name: str = "",
+        priority: int = 0,
+        text: str | None = None,
+    ) -> Request:
+        """A request comes in; see :meth:`Roster.submit`."""
+        return self.roster.submit(prompt, params, name, priority, text)
+
+    def abort(self, request: Request, asked_by: str = "") -> None:
+        """End a request, whatever it does; see :meth:`Roster.abort`."""
+        self.roster.abort(request, asked_by)
+
+    @property
+    def idle(self) -> bool:
+        """No request is in the engine."""
+        return not self.roster.requests
+
+    # -- a step: running requests -------------------------------------------------------------------------------
+
+    def schedule(self) -> StepPlan:
+        """Plan a step; its slots are assigned and its operations are told when this returns."""
+        plan = StepPlan(self.ledger.step + 1)
+        slots, pool, roster = self.slots, self.pool, self.roster
+        decodes, mask = plan.decodes, pool.block_size - 1
+        count, filled = pool.state.count, pool.state.filled
+        budget = self.config.max_num_batched_tokens
+        waiting_before = len(roster.waiting)
+        own = Stage.own
+        for request in roster.running.copy():
+            if plan.tokens >= budget:
+                break
+            if request.state != "running":
+                continue  # preempted for one before it
+            live = request.live
+            if request.stage is own and len(live) == 1:
+                # The common case, a decode into a block of one's own: what SlotWriter.decode does, without the calls.
+                sequence = live[0]
+                position = sequence.computed
+                offset = position & mask
+                if offset and sequence.length - position == 1:
+                    block = sequence.table[-1]
+                    if count[block] == 1:
+                        assert filled[block] == offset, f"block {block} has {filled[block]} slots filled"
+                        filled[block] = offset + 1
+                        slots.filled.append(block)
+                        slots.filled_for.append(sequence.id)
+                        slots.filled_before.append(offset)
+                        sequence.computed = position + 1
+                        if offset == mask:
+                            slots.label_last(sequence, block)
+                        decodes.append(sequence)
+                        plan.tokens += 1
+                        continue
+            self._continue(request, plan)
+            decodes = plan.decodes
+        slots.flush()
+        if len(roster.waiting) == waiting_before:
+            self._admit(plan)
+        plan.copies = slots.launch()
+        roster.explain_waiting()
+        return plan
+
+    def _wants(self, request: Request, budget: int) -> list[tuple[Sequence, int]]:
+        """(sequence, tokens) of a request that are next, within ``budget`` tokens."""
+        if request.stage is not Stage.own:
+            sequence = request.live[0]
+            return [(sequence, min(request.prompt_tokens - sequence.computed, budget))]
+        wants: list[tuple[Sequence, int]] = []
+        for sequence in request.live:
+            tokens = min(sequence.length - sequence.computed, budget)
+            if tokens:
+                wants.append((sequence, tokens))
+                budget -= tokens
+        return wants
+
+    def _continue(self, request: Request, plan: StepPlan) -> None:
+        """Give a running request its next tokens: all of its sequences get their blocks, or none."""
+        wants = self._wants(request, self.config.max_num_batched_tokens - plan.tokens)
+        needed = self.slots.blocks_needed(wants)
+        while needed > self.pool.num_free:
+            if len(self.roster.running) == 1:
+                free, blocks = self.pool.num_free, self.pool.num_blocks
+                message = f"it needs {needed} more blocks; {free} of {blocks} are free, and nobody else runs"
+                self._finish(request, "capacity", message)
+                return
+            victim = self._victim()
+            self._preempt(victim, request, plan)
+            if victim is request:
+                return
+        for sequence, tokens in wants:
+            self._write(request, sequence, tokens, plan)
+
+    def _victim(self) -> Request:
+        """Who is preempted: the last one that began to run, or the least urgent one."""
+        running = self.roster.running
+        if self.config.policy == "priority":
+            return max(running, key=lambda request: (request.priority, request.place))
+        return running[-1]
+
+    def _preempt(self, victim: Request, needed_by: Request, plan: StepPlan) -> None:
+        scheduled = sum(sequence.request is victim for sequence in plan.decodes)
+        scheduled += sum(prefill.tokens for prefill in plan.prefills if prefill.sequence.request is victim)
+        lost = victim.recompute() - scheduled
+        if scheduled:
+            self.slots.unschedule(victim)
+            plan.decodes = [sequence for sequence in plan.decodes if sequence.request is not victim]
+            plan.prefills = [prefill for prefill in plan.prefills if prefill.sequence.request is not victim]
+            plan.tokens -= scheduled
+        self.slots.flush()
+        self.roster.preempt(victim, needed_by, lost)
+
+    def _write(self, request: Request, sequence: Sequence, tokens: int, plan: StepPlan) -> None:
+        """Assign the slots of the next ``tokens`` tokens of a sequence and enter them into the plan."""
+        start = sequence.computed
+        plan.tokens += tokens
+        if request.stage is Stage.own and sequence.length - start == 1:
+            self.slots.decode(sequence)
+            plan.decodes.append(sequence)
+            return
+        ledger = self.ledger
+        ledger.decide(
+            Scheduled(op=ledger.op, request=request.id, sequence=sequence.id, start=start, tokens=tokens)
+        )
+        self.slots.prefill(sequence, tokens)
+        samples = 0
+        if sequence.computed == sequence.length and request.stage is not Stage.prefix:
+            samples = request.params.n if request.stage is Stage.prompt else 1
+        plan.prefills.append(Prefill(sequence, start, tokens, samples))
+
+    # -- a step: waiting requests -------------------------------------------------------------------------------
+
+    def _admit(self, plan: StepPlan) -> None:
+        """Let waiting requests begin to run, in order, until one can't."""
+        roster = self.roster
+        while True:
+            request = roster.waiting.head()
+            if request is None:
+                return
+            budget = self.config.max_num_batched_tokens - plan.tokens
+            if budget <= 0:
+                roster.wait(request, "budget")
+                return
+            if roster.width + request.width > self.config.max_num_seqs:
+                roster.wait(request, "max_num_seqs")
+                return
+            if not self._begin(request, budget, plan):
+                return
+
+    def _begin(self, request: Request, budget: int, plan: StepPlan) -> bool:
+        """Admit one request, with its prefix hits and its first chunk; False when the blocks do not suffice."""
+        pool, cache, size = self.pool, self.pool.cache, self.pool.block_size
+        source = request.live[0].tokens if request.live else request.prompt
+        target = request.prompt_tokens if request.stage is Stage.prefix else len(source)
+        if not pool.num_free:
+            self.roster.wait(request, "blocks", blocks_for(min(target, budget), size), 0)
+            return False
+        raw = b""
+        hits: list[int] = []
+        contents: list[int] = []
+        if cache is not None:
+            raw = source.tobytes()
+            hits, contents = cache.lookup(raw, (target - 1) // size)
+        hit = len(hits) * size
+        tokens = min(target - hit, budget)
+        count = pool.state.count
+        needed = blocks_for(hit + tokens, size) - len(hits) + sum(not count[block] for block in hits)
+        if needed > pool.num_free:
+            self.roster.wait(request, "blocks", needed, pool.num_free)
+            return False
+        cap_applied, missed = False, None
+        if cache is not None and hit + size <= target:
+            following = raw[4 * hit : 4 * (hit + size)]
+            cap_applied = hit + size == target and cache.holds(contents[-1] if hits else NONE, following)
+            if not cap_applied:
+                missed = cache.missed_hash(raw, contents)
+        self.roster.admit(request, target, hit, cap_applied, missed)
+        sequence = request.live[0]
+        if hits:
+            self.slots.flush()  # a label that is hit must be told first
+            pool.hit(hits, sequence.id, 0)
+            sequence.table = hits
+            sequence.computed = hit
+            sequence.labelled = len(hits)
+            sequence.content = contents[-1]
+        self._write(request, sequence, tokens, plan)
+        return True
+
+    # -- after a step -------------------------------------------------------------------------------------------
+
+    def update(self, plan: StepPlan, tokens: list[int]) -> None:
+        """The step was computed: fork what has to fork, take the sampled tokens, end what has ended."""
+        self.slots.settle()
+        sampled = plan.decodes.copy()
+        for prefill in plan.prefills:
+            request = prefill.sequence.request
+            if request.stage is Stage.prompt and prefill.samples:
+                sampled += self._fork(request)
+            elif request.stage is Stage.prefix and prefill.sequence.computed == request.prompt_tokens:
+                self._fork_again(request)
+            elif prefill.samples:
+                sampled.append(prefill.sequence)
+        assert len(sampled) == len(tokens), f"{len(tokens)} tokens were sampled for {len(sampled)} sequences"
+        if not sampled:
+            return
+        self.ledger.sampled([sequence.id for sequence in sampled], tokens)
+        eos = self.eos_token
+        ended: dict[Request, list[Sequence]] = {}
+        for sequence, token in zip(sampled, tokens, strict=True):
+            sequence.tokens.append(token)
+            sequence.length = length = sequence.length + 1
+            if length >= sequence.limit or (token == eos and not sequence.request.params.ignore_eos):
+                ended.setdefault(sequence.request, []).append(sequence)
+        for request, sequences in ended.items():
+            self._end(request, sequences)
+
+    def _fork(self, request: Request) -> list[Sequence]:
+        """The prompt is computed: ``n`` sequences share it from here on."""
+        parent = request.live[0]
+        for index in range(1, request.params.n):
+            child = self.roster.create_sequence(request, index, parent)
+            self._share(parent, child)
+            request.live.append(child)
+        request.started = True
+        request.stage = Stage.own
+        return request.live
+
+    def _fork_again(self, request: Request) -> None:
+        """A resumed request: its other sequences share the prompt again."""
+        parent = request.live[0]
+        for child in request.live[1:]:
+            self._share(parent, child)
+        request.stage = Stage.own
+
+    def _share(self, parent: Sequence, child: Sequence) -> None:
+        self.pool.fork(parent.table, child.id)
+        child.table = parent.table.copy()
+        child.computed = parent.computed
+        child.labelled = parent.labelled
+        child.content = parent.content
+
+    def _end(self, request: Request, sequences: list[Sequence]) -> None:
+        """Sequences have ended: drop them, or finish their request with the last of them."""
+        if len(sequences) == len(request.live):
+            last = sequences[-1]
+            self._finish(request, "length" if last.length >= last.limit else "stop")
+            return
+        for sequence in sequences:
+            self.roster.drop_sequence(sequence)
+
+    def _finish(self, request: Request, reason: str, message: str | None = None) -> None:
+        self.slots.flush()
+        self.roster.finish(request, reason, message)
+
+    def fail(self, plan: StepPlan, message: str) -> None:
+        """The forward failed: the labels of the step are taken back, and its requests end with an error."""
+        self.slots.fail()
+        requests = dict.fromkeys(sequence.request for sequence in plan.decodes)
+        requests |= dict.fromkeys(prefill.sequence.request for prefill in plan.prefills)
+        for request in requests:
+            self._finish(request, "error", message)

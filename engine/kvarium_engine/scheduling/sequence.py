@@ -1,0 +1,68 @@
+"""A sequence: one line of tokens, with a block table of its own."""
+
+from array import array
+from typing import TYPE_CHECKING
+
+from kvarium_ledger.operations import NONE
+
+if TYPE_CHECKING:
+    from kvarium_engine.scheduling.request import Request
+
+
+class Sequence:
+    """A decode sequence of a request.
+
+    ``tokens``   all token ids that are known (u32): the prompt's, then the sampled ones
+    ``length``   how many they are
+    ``computed`` of how many the keys and values are computed, or will be by the step that was scheduled last
+    ``table``    the physical blocks, of which the last may be partly filled: ``ceil(computed / block_size)``
+    ``labelled`` how many of the table's first blocks are labelled; ``content`` is that of the last of them
+
+    ``limit``    the length at which it ends
+    ``salt``     the null runner's: what its tokens are seeded with (-1: not yet made)
+
+    A decode is the case ``length == computed + 1``: the token that was sampled last is computed, and the next sampled.
+    """
+
+    __slots__ = (
+        "computed",
+        "content",
+        "id",
+        "index",
+        "labelled",
+        "length",
+        "limit",
+        "parent",
+        "request",
+        "salt",
+        "table",
+        "tokens",
+    )
+
+    def __init__(
+        self, id: int, request: "Request", index: int, tokens: "array[int]", parent: int | None = None
+    ) -> None:
+        self.id = id
+        self.request = request
+        self.index = index
+        self.parent = parent
+        self.tokens = tokens
+        self.length = len(tokens)
+        self.limit = request.prompt_tokens + request.max_tokens
+        self.computed = 0
+        self.table: list[int] = []
+        self.labelled = 0
+        self.content = NONE
+        self.salt = -1
+
+    def forget(self) -> None:
+        """The blocks are gone: all is to be computed again."""
+        self.computed = 0
+        self.table = []
+        self.labelled = 0
+        self.content = NONE
+
+    def __repr__(self) -> str:
+        return (
+            f"r{self.request.id}.{self.index} ({self.computed} of {self.length} tokens, blocks {self.table})"
+        )

@@ -1,0 +1,63 @@
+"""What one step computes: the scheduler's orders to a runner."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+from kvarium_engine.scheduling.sequence import Sequence
+
+
+class Prefill(NamedTuple):
+    """``tokens`` tokens of ``sequence`` from position ``start``; then ``samples`` tokens are sampled of its last logits.
+
+    ``samples`` is 0 for a chunk that is not the last, 1 for the last one, and ``n`` for a prompt that is about to fork.
+    """
+
+    sequence: Sequence
+    start: int
+    tokens: int
+    samples: int
+
+
+@dataclass(slots=True)
+class StepPlan:
+    """One step.
+
+    ``copies`` are (source, target) blocks, copied in all layers *before* anything is written. ``decodes`` compute one
+    token each, the last known one, and sample the next. Slots are those of the sequences' block tables.
+    """
+
+    step: int
+    decodes: list[Sequence] = field(default_factory=list)
+    prefills: list[Prefill] = field(default_factory=list)
+    copies: list[tuple[int, int]] = field(default_factory=list)
+    tokens: int = 0
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is to be computed."""
+        return not self.decodes and not self.prefills
+
+
+class Runner(Protocol):
+    """Computes steps. ``execute`` returns the sampled tokens: one a decode, then each prefill's ``samples``."""
+
+    name: str
+    """``null`` or ``torch``, as the handshake tells it."""
+    model: str
+    device: str
+    eos_token: int
+    """The token that ends a sequence; -1: there is none."""
+    kv_bytes_per_block: int
+    """Bytes of keys and values in one block, of all layers; 0: there are none."""
+
+    def execute(self, plan: StepPlan) -> list[int]:
+        """Run the step. An exception of any kind means that the forward failed: its requests end with an error."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """The token ids of a prompt."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back."""
+        ...
