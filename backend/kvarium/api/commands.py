@@ -1,0 +1,111 @@
+"""Commands: what a person or a script asks of an engine, checked here and answered by it."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.responses import Response
+
+from kvarium.api.context import JSON, HubDependency
+from kvarium.errors import UnknownSessionError
+from kvarium.live_session import NoAnswerError, NotLinkedError, RefusedCommandError
+from kvarium_ledger.messages import Scalar
+
+router = APIRouter(prefix="/api")
+
+Positive = Annotated[int, msgspec.Meta(ge=1, le=(1 << 31) - 1)]
+Number = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+
+
+class _Args(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class _Submit(_Args):
+    prompt: str | None = None
+    prompt_tokens: Positive | list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
+    max_tokens: Positive | None = None
+    n: Positive | None = None
+    beam_width: Positive | None = None
+    priority: Number | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    top_k: Number | None = None
+    top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    seed: int | None = None
+    stop: str | None = None
+    ignore_eos: bool | None = None
+    name: str | None = None
+
+
+class _Abort(_Args):
+    request: str | int
+
+
+class _Step(_Args):
+    steps: Positive = 1
+
+
+class _Nothing(_Args):
+    pass
+
+
+ARGS: Final[dict[str, type[_Args]]] = {
+    "submit": _Submit,
+    "abort": _Abort,
+    "hold": _Nothing,
+    "release": _Nothing,
+    "step": _Step,
+    "keyframe": _Nothing,
+}
+"""The commands and their arguments."""
+
+CONTROL: Final = frozenset({"hold", "release", "step"})
+"""Commands that stop or drive the engine: only where it allows control."""
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    args: dict[str, Any] = {}
+
+
+def checked(body: bytes) -> tuple[str, dict[str, Scalar | list[int]]]:
+    """A command's name and arguments. Raises :class:`ValueError` with what is wrong."""
+    command = msgspec.json.decode(body, type=_Body)
+    kind = ARGS.get(command.name)
+    if kind is None:
+        raise ValueError(f"there is no command {command.name!r}, but {', '.join(ARGS)}")
+    args = msgspec.convert(command.args, kind)
+    if isinstance(args, _Submit) and (args.prompt is None) == (args.prompt_tokens is None):
+        raise ValueError("submit takes either prompt (text) or prompt_tokens (how many, or their ids)")
+    found: dict[str, Scalar | list[int]] = msgspec.to_builtins(args)
+    if isinstance(args, _Step):
+        found["steps"] = args.steps
+    return command.name, found
+
+
+@router.post("/sessions/{session}/commands")
+async def command(session: str, request: Request, hub: HubDependency) -> Response:
+    """Pass a command to the session's engine and answer with what it said."""
+    live = hub.live.get(session)
+    if live is None:
+        try:
+            hub.number(session)
+        except UnknownSessionError:
+            raise HTTPException(404, f"no session {session!r}") from None
+        raise HTTPException(409, f"session {session} is recorded: no engine is linked to it")
+    try:
+        name, args = checked(await request.body())
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise HTTPException(422, str(error)) from None
+    if name in CONTROL and not live.hello.allow_control:
+        raise HTTPException(403, f"this engine does not allow control ({name}): it was started so")
+    asked_by = request.headers.get("x-kvarium-by", "") or (request.client.host if request.client else "")
+    try:
+        result = await live.command(name, args, asked_by[:100])
+    except NotLinkedError as error:
+        raise HTTPException(409, str(error)) from None
+    except NoAnswerError as error:
+        raise HTTPException(504, str(error)) from None
+    except RefusedCommandError as error:
+        raise HTTPException(422, str(error)) from None
+    return JSON({"ok": True, "result": result})

@@ -1,0 +1,173 @@
+"""Sessions: lists, seek, frames, the index of steps, landmarks and requests, and the download."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Query
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import FileResponse, Response
+from starlette.background import BackgroundTask
+
+from kvarium import __version__
+from kvarium.api.context import JSON, HubDependency, number_of
+from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError
+from kvarium.recording.contents import read_contents
+from kvarium.recording.export import export_session
+from kvarium_ledger import codec
+
+router = APIRouter(prefix="/api")
+
+SessionId = str
+_MAX_BYTES = 64 << 20
+
+
+@router.get("/health")
+async def health() -> Response:
+    """Is the server there, and which version of it?"""
+    return JSON({"ok": True, "version": __version__})
+
+
+async def _read(call: Callable[[], Any]) -> Any:
+    """Run a read on a thread; out of range is 404, a damaged recording 500, both with the reason."""
+    try:
+        return await run_in_threadpool(call)
+    except OutOfRangeError as error:
+        raise HTTPException(404, str(error)) from None
+    except DamagedRecordingError as error:
+        raise HTTPException(500, f"the recording is damaged: {error}") from None
+
+
+@router.get("/sessions")
+async def sessions(hub: HubDependency) -> Response:
+    """All sessions, the newest first."""
+    return JSON({"sessions": await _read(hub.sessions)})
+
+
+@router.get("/sessions/{session}")
+async def session(session: SessionId, hub: HubDependency) -> Response:
+    """One session, with its hello."""
+
+    def read() -> dict[str, Any]:
+        number = number_of(hub, session)
+        hello, _ = hub.reader.hello(number)
+        return hub.describe(hub.reader.session(number)) | {"hello": hello}
+
+    return JSON(await _read(read))
+
+
+@router.get("/sessions/{session}/hello")
+async def hello(session: SessionId, hub: HubDependency) -> Response:
+    """The engine's hello, its bytes: what a page needs before any record."""
+    frame = await _read(lambda: hub.reader.hello(number_of(hub, session))[1])
+    return Response(frame, media_type="application/octet-stream")
+
+
+@router.get("/sessions/{session}/seek")
+async def seek(
+    session: SessionId,
+    hub: HubDependency,
+    step: Annotated[int | None, Query(ge=0)] = None,
+    record: Annotated[int | None, Query(ge=0)] = None,
+    ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 256 << 10,
+) -> Response:
+    """A keyframe before the target, every frame after it through the target, and some ahead; packed."""
+    if (step is None) == (record is None):
+        raise HTTPException(422, "give either step or record")
+    await hub.settle(session)
+
+    def read() -> bytes:
+        number = number_of(hub, session)
+        if step is not None:
+            first, last = hub.reader.records_of_step(number, step)
+        else:
+            assert record is not None
+            first = last = record
+        return codec.pack(hub.reader.seek(number, first, last, ahead_bytes))
+
+    return Response(await _read(read), media_type="application/octet-stream")
+
+
+@router.get("/sessions/{session}/frames")
+async def frames(
+    session: SessionId,
+    hub: HubDependency,
+    after: Annotated[int, Query(ge=-1)],
+    limit_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 1 << 20,
+) -> Response:
+    """Frames of the records after ``after``, packed; none when there are none yet."""
+    live = hub.live.get(session)
+    if live is not None and live.ring.covers(after):
+        found = [frame for _, frame in live.ring.after(after, limit_bytes)]
+    else:
+        found = await _read(lambda: hub.reader.frames_after(number_of(hub, session), after, limit_bytes))
+    return Response(codec.pack(found), media_type="application/octet-stream")
+
+
+@router.get("/sessions/{session}/steps")
+async def steps(
+    session: SessionId,
+    hub: HubDependency,
+    first: Annotated[int, Query(ge=0)] = 0,
+    last: Annotated[int | None, Query(ge=0)] = None,
+) -> Response:
+    """Columns, a value a step. ``indexed_record`` says up to which record the index goes: it follows the mirror."""
+
+    def read() -> dict[str, Any]:
+        number = number_of(hub, session)
+        through = hub.reader.session(number)["indexed_record"]
+        return {**hub.reader.steps(number, first, last), "indexed_record": through}
+
+    return JSON(await _read(read))
+
+
+@router.get("/sessions/{session}/landmarks")
+async def landmarks(session: SessionId, hub: HubDependency) -> Response:
+    """Where something happened: a row a step and kind."""
+    return JSON({"landmarks": await _read(lambda: hub.reader.landmarks(number_of(hub, session)))})
+
+
+@router.get("/sessions/{session}/requests")
+async def requests(session: SessionId, hub: HubDependency) -> Response:
+    """Requests, in the order of submission."""
+    return JSON({"requests": await _read(lambda: hub.reader.requests(number_of(hub, session)))})
+
+
+@router.get("/sessions/{session}/contents")
+async def contents(
+    session: SessionId, hub: HubDependency, content: Annotated[list[int], Query(max_length=1000)]
+) -> Response:
+    """Token ids and parents of contents, by their ids; one that is not recorded is left out."""
+    found = await _read(lambda: read_contents(hub.reader, number_of(hub, session), content))
+    return JSON({"contents": found})
+
+
+@router.get("/sessions/{session}/pieces")
+async def pieces(session: SessionId, hub: HubDependency) -> Response:
+    """The vocabulary as far as the session told it: text by token id."""
+    found = await _read(lambda: hub.reader.pieces(number_of(hub, session)))
+    return JSON({"pieces": {str(token): piece for token, piece in found.items()}})
+
+
+@router.get("/sessions/{session}/download")
+async def download(session: SessionId, hub: HubDependency) -> Response:
+    """This one session as one SQLite file, as it is now, with nothing beside it."""
+    await hub.settle(session)
+    folder = Path(tempfile.mkdtemp(prefix="kvarium-"))
+    try:
+        number = await _read(lambda: number_of(hub, session))
+        path = await _read(lambda: export_session(hub.reader, number, folder))
+    except KvariumError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise HTTPException(507, str(error)) from None
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return FileResponse(
+        path,
+        media_type="application/vnd.sqlite3",
+        filename=path.name,
+        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
+    )

@@ -1,0 +1,54 @@
+"""The application: routes over a hub, behind the security check."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from kvarium import __version__
+from kvarium.api import commands, engine, live, pages, sessions
+from kvarium.hub import Hub
+from kvarium.recording.database import Database
+from kvarium.security import Security
+
+
+class Application:
+    """An ASGI application over a recording. ``engine_token`` None: no engine may link.
+
+    ``hub`` exists once the server has started.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        bound_host: str = "127.0.0.1",
+        allowed_hosts: tuple[str, ...] = (),
+        engine_token: str | None = None,
+        grace_seconds: float = 10.0,
+        ring_bytes: int = 32 << 20,
+    ) -> None:
+        self.database = database
+        self.hub: Hub | None = None
+
+        @asynccontextmanager
+        async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+            self.hub = app.state.hub = Hub(database, grace_seconds, ring_bytes)
+            await self.hub.start()
+            try:
+                yield
+            finally:
+                await self.hub.stop()
+
+        app = FastAPI(
+            title="kvarium",
+            version=__version__,
+            lifespan=lifespan,
+            docs_url=None,
+            redoc_url=None,
+            openapi_url="/api/openapi.json",
+        )
+        app.state.engine_token = engine_token
+        for routes in (sessions, commands, engine, live, pages):
+            app.include_router(routes.router)
+        self.asgi: ASGIApp = Security(app, bound_host, allowed_hosts)

@@ -1,0 +1,372 @@
+"""The command line. What needs the server or the recording is imported by the command that uses it."""
+
+import contextlib
+import json
+import os
+import sys
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from kvarium import __version__
+from kvarium.errors import KvariumError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kvarium.recording.index_rows import Row
+    from kvarium.recording.reader import Reader
+    from kvarium.serve import ServeOptions
+
+app = typer.Typer(
+    name="kvarium",
+    help="Watch the KV blocks of a paged LLM engine, live or recorded.\n\n"
+    "kvarium demo shows it at once; kvarium serve records an engine; kvarium view opens a recording.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+sessions_app = typer.Typer(help="What a recording holds.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(sessions_app, name="sessions")
+
+_PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="FILE|URL",
+        help="The recording: an SQLite file or a PostgreSQL URL.",
+        show_default=False,
+    ),
+]
+Host = Annotated[
+    str, typer.Option(help="The address to listen on. Other than this machine's own: others can watch.")
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any.")]
+AllowedHost = Annotated[
+    list[str] | None,
+    typer.Option("--allowed-host", metavar="NAME", help="Another name that this server answers to."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+Session = Annotated[
+    str, typer.Argument(metavar="SESSION", help="A session's id, the beginning of it, or `latest`.")
+]
+
+
+def default_db() -> str:
+    """The recording in the user's data folder, which is made if need be."""
+    import platformdirs
+
+    folder = Path(platformdirs.user_data_dir("kvarium"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KvariumError(
+            f"can't make the folder {folder}: {error.strerror}; say where with --db FILE"
+        ) from None
+    return str(folder / "kvarium.db")
+
+
+def say(line: str) -> None:
+    """A line for the user, at once."""
+    print(line, flush=True)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        say(f"kvarium {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    pass
+
+
+# -- serving ------------------------------------------------------------------------------------------------------------
+
+
+def _engine_options(given: list[str], runner: str, host: str) -> list[str]:
+    from kvarium.security import is_loopback
+
+    options = ["--runner", runner, *given]
+    told = {"--allow-control", "--no-allow-control"} & set(given)
+    if not is_loopback(host) and not told:
+        # Whoever reaches the page could hold the engine.
+        options.append("--no-allow-control")
+    return options
+
+
+def _serve(db: str, options: "ServeOptions") -> None:
+    from kvarium.launch import EngineMissingError, engine_is_installed
+    from kvarium.recording.database import open_for_server
+    from kvarium.serve import serve as run_server
+
+    if options.engine_options is not None and not engine_is_installed():
+        raise EngineMissingError
+    database = open_for_server(db)
+    try:
+        status = run_server(database, options)
+    finally:
+        database.close()
+    raise typer.Exit(status)
+
+
+@app.command(context_settings=_PASS_ON)
+def serve(
+    context: typer.Context,
+    db: Db = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8642,
+    allowed_host: AllowedHost = None,
+    engine: Annotated[
+        bool,
+        typer.Option(
+            "--engine/--no-engine", help="Start an engine beside the server, or wait for one to link."
+        ),
+    ] = True,
+    runner: Annotated[
+        str, typer.Option(metavar="null|torch", help="The engine's runner: without tensors, or with a model.")
+    ] = "null",
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    exit_with_engine: Annotated[
+        bool, typer.Option("--exit-with-engine", help="End when the engine ends, with its exit status.")
+    ] = False,
+) -> None:
+    """Record an engine and show it.
+
+    All other options are the engine's and passed on to it: `kvarium engine --help` lists them.
+    """
+    if not engine and context.args:
+        raise KvariumError(f"{' '.join(context.args)}: options of an engine, but --no-engine starts none")
+    from kvarium.serve import ServeOptions
+
+    options = ServeOptions(
+        host=host,
+        port=port,
+        allowed_hosts=tuple(allowed_host or ()),
+        engine_options=_engine_options(context.args, runner, host) if engine else None,
+        exit_with_engine=exit_with_engine,
+        open_browser=open_page,
+        say=say,
+    )
+    token = os.environ.get("KVARIUM_ENGINE_TOKEN")
+    if token:
+        options.engine_token = token
+    _serve(db or default_db(), options)
+
+
+@app.command(context_settings=_PASS_ON)
+def demo(
+    context: typer.Context,
+    db: Db = None,
+    port: Port = 8642,
+    duration: Annotated[
+        float | None, typer.Option(min=0.1, metavar="S", help="End by itself after this many seconds.")
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
+    ] = True,
+) -> None:
+    """Show an engine without a model that serves a seeded mix of requests.
+
+    All other options are the engine's and passed on to it: `kvarium engine --help` lists them.
+    """
+    from kvarium.serve import ServeOptions
+
+    given = list(context.args)
+    if duration is not None:
+        given += ["--duration", f"{duration:g}"]
+    _serve(
+        db or default_db(),
+        ServeOptions(
+            port=port,
+            engine_options=_engine_options(given, "null", "127.0.0.1"),
+            exit_with_engine=duration is not None,
+            open_browser=browser,
+            say=say,
+        ),
+    )
+
+
+@app.command()
+def view(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A recording, or a session's download.")],
+    host: Host = "127.0.0.1",
+    port: Port = 8642,
+    allowed_host: AllowedHost = None,
+    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+) -> None:
+    """Show a recording. It is only read: nothing is changed in it or written beside it."""
+    from kvarium.recording.database import open_for_reading
+    from kvarium.recording.reader import Reader
+    from kvarium.serve import ServeOptions
+    from kvarium.serve import serve as run_server
+
+    database = open_for_reading(file)
+    try:
+        rows = Reader(database).sessions()
+        if not rows:
+            raise KvariumError(f"{file} is a recording of kvarium, but it holds no session")
+        options = ServeOptions(
+            host=host,
+            port=port,
+            allowed_hosts=tuple(allowed_host or ()),
+            open_browser=open_page,
+            page_query=f"?session={rows[0]['id']}" if len(rows) == 1 else "",
+            say=say,
+        )
+        status = run_server(database, options)
+    finally:
+        database.close()
+    raise typer.Exit(status)
+
+
+# -- recordings ---------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _reading(db: str | None) -> "Iterator[Reader]":
+    from kvarium.recording.database import open_for_reading
+    from kvarium.recording.reader import Reader
+
+    database = open_for_reading(db or default_db())
+    try:
+        yield Reader(database)
+    finally:
+        database.close()
+
+
+def _public(row: "Row") -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in ("hello", "number")}
+
+
+@sessions_app.command("ls")
+def sessions_ls(db: Db = None, as_json: AsJson = False) -> None:
+    """List the sessions, the newest first."""
+    from kvarium import terminal
+
+    with _reading(db) as reader:
+        rows = reader.sessions()
+    if as_json:
+        say(json.dumps({"sessions": [_public(row) for row in rows]}))
+        return
+    if not rows:
+        say("no sessions")
+        return
+    header = ("SESSION", "STATE", "STARTED", "DURATION", "RUNNER", "STEPS", "OPERATIONS", "SIZE", "NAME")
+    lines = [
+        (
+            row["id"],
+            row["state"],
+            terminal.started(row["started_utc_us"]),
+            terminal.duration(row["duration_ns"]),
+            row["runner"],
+            terminal.figure(row["steps"]),
+            terminal.figure(row["operations"]),
+            terminal.size(row["stored_bytes"]),
+            row["name"],
+        )
+        for row in rows
+    ]
+    say(terminal.table(header, lines))
+
+
+@sessions_app.command("show")
+def sessions_show(session: Session = "latest", db: Db = None, as_json: AsJson = False) -> None:
+    """Show one session."""
+    import msgspec
+
+    from kvarium import terminal
+
+    with _reading(db) as reader:
+        number = reader.find(session)
+        row = reader.session(number)
+        hello, _ = reader.hello(number)
+    if as_json:
+        say(json.dumps(_public(row) | {"hello": msgspec.to_builtins(hello)}))
+    else:
+        say(terminal.session_lines(row))
+
+
+@app.command()
+def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) -> None:
+    """Fold a whole session again and compare every digest; exits with 1 when anything is wrong."""
+    from kvarium import terminal
+    from kvarium.verify import verify as run
+
+    with _reading(db) as reader, terminal.progress_bar("verifying") as progress:
+        number = reader.find(session)
+        findings = run(reader, number, progress)
+    for message in findings.messages[:20]:
+        print(message, file=sys.stderr)
+    if len(findings.messages) > 20:
+        print(f"… and {len(findings.messages) - 20} more", file=sys.stderr)
+    if as_json:
+        say(json.dumps(findings.summary()))
+    else:
+        figures = ", ".join(
+            f"{value:,} {name.replace('_', ' ')}" for name, value in findings.summary().items()
+        )
+        say(f"{'verified' if findings.good else 'WRONG'}: {figures}")
+    raise typer.Exit(0 if findings.good else 1)
+
+
+# -- commands of other packages -----------------------------------------------------------------------------------------
+
+
+def _missing(entry: EntryPoint, error: Exception) -> None:
+    """A command that can't be loaded is listed all the same, and says what to install."""
+
+    @app.command(entry.name, context_settings=_PASS_ON | {"help_option_names": []})
+    def command(context: typer.Context) -> None:
+        raise KvariumError(
+            f"`kvarium {entry.name}` can't be loaded ({error}): pip install 'kvarium[engine]' brings what it needs"
+        )
+
+    command.__doc__ = f"(not installed: {error})"
+
+
+def _load_commands() -> None:
+    for entry in sorted(entry_points(group="kvarium.commands"), key=lambda found: found.name):
+        try:
+            entry.load()(app)
+        except (ImportError, AttributeError) as error:
+            _missing(entry, error)
+
+
+def main() -> None:
+    """The entry point `kvarium`: whatever goes wrong, the user gets one line and an exit status."""
+    try:
+        _load_commands()
+        app()
+    except KvariumError as error:
+        print(f"kvarium: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stdout = None
+        sys.exit(141)
+    except Exception as error:
+        if os.environ.get("KVARIUM_DEBUG"):
+            raise
+        line = " ".join(str(error).split()) or type(error).__name__
+        print(
+            f"kvarium: a fault of kvarium's own ({type(error).__name__}: {line}); "
+            "KVARIUM_DEBUG=1 shows where",
+            file=sys.stderr,
+        )
+        sys.exit(70)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""The hub: live sessions by id, and what the server knows of all sessions."""
+
+import asyncio
+import contextlib
+import time
+from functools import partial
+
+from kvarium.errors import KvariumError, UnknownSessionError
+from kvarium.follower import Follower
+from kvarium.live_session import LiveSession
+from kvarium.recording.database import Database
+from kvarium.recording.index_rows import Row
+from kvarium.recording.reader import Reader
+from kvarium.recording.writer import RecordingFault, Writer
+from kvarium_ledger import codec
+from kvarium_ledger.messages import Hello
+from kvarium_ledger.records import VERSION
+
+MAX_VIEWERS = 1000
+
+
+class Hub:
+    """Engines come, viewers watch, sessions end. With a read-only database there are no live sessions.
+
+    An engine whose link breaks has ``grace_seconds`` to come back; then its session is interrupted, until it does.
+    """
+
+    def __init__(self, database: Database, grace_seconds: float = 10.0, ring_bytes: int = 32 << 20) -> None:
+        self.database = database
+        self.reader = Reader(database)
+        self.live: dict[str, LiveSession] = {}
+        self.linked = asyncio.Event()
+        self.writer: Writer | None = None
+        self._grace_seconds = grace_seconds
+        self._ring_bytes = ring_bytes
+        self._by_number: dict[int, LiveSession] = {}
+        self._opening = asyncio.Lock()
+        self._catching_up: dict[int, Follower] = {}
+        self._ending: list[Follower] = []
+        self._ticker: asyncio.Task[None] | None = None
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Start the writer, and bring the index of sessions whose server died to their end."""
+        if self.database.read_only:
+            return
+        loop = asyncio.get_running_loop()
+
+        def from_writer(name: str, *args: object) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(getattr(self, name), *args)
+
+        self.writer = Writer(
+            self.database,
+            on_commit=partial(from_writer, "_committed"),
+            on_fault=partial(from_writer, "_recording_changed"),
+        )
+        self.writer.start()
+        for row in self.reader.sessions():
+            if row["last_record"] is not None and row["indexed_record"] != row["last_record"]:
+                hello, _ = self.reader.hello(row["number"])
+                follower = Follower(row["number"], hello, self.reader, self.writer)
+                self._catching_up[row["number"]] = follower
+                follower.start()
+        self._ticker = asyncio.create_task(self._tick())
+
+    async def stop(self) -> None:
+        """Let the mirrors finish (a few seconds), write all that is waiting, and close the recording."""
+        if self._ticker is not None:
+            self._ticker.cancel()
+        if self.writer is None:
+            return
+        followers = [session.follower for session in self.live.values()]
+        followers += [*self._catching_up.values(), *self._ending]
+        for session in self.live.values():
+            if session.link is not None:
+                session.link.close(1012, "the server ends")
+            session.interrupt("the server ended")
+        for follower in followers:
+            follower.stop(3.0)
+        await asyncio.to_thread(self._join, followers)
+        await asyncio.to_thread(self.writer.stop)
+
+    @staticmethod
+    def _join(followers: list[Follower]) -> None:
+        for follower in followers:
+            follower.join(5.0)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            for session in list(self.live.values()):
+                session.refresh_status()
+                self._look_after(session)
+            self._ending = [follower for follower in self._ending if follower.running]
+
+    def _look_after(self, session: LiveSession) -> None:
+        gone = time.monotonic() - session.unlinked_since
+        if session.link is None and session.state == "live" and gone > self._grace_seconds:
+            session.interrupt("the engine's link broke and it did not come back")
+        if session.link is None and session.viewers == 0 and session.state != "live":
+            self._forget(session)
+
+    def _forget(self, session: LiveSession) -> None:
+        session.close(drain_seconds=3600.0)
+        self._ending.append(session.follower)
+        self.live.pop(session.id, None)
+        self._by_number.pop(session.number, None)
+
+    def _committed(self, number: int, record: int) -> None:
+        session = self._by_number.get(number)
+        if session is not None:
+            session.commit(record)
+
+    def _recording_changed(self, number: int, fault: RecordingFault | None) -> None:
+        session = self._by_number.get(number)
+        if session is not None:
+            session.recording_changed(fault)
+
+    # -- engines ----------------------------------------------------------------------------------------------------
+
+    async def open_session(self, frame: bytes) -> LiveSession:
+        """An engine's first frame: its session, new or continued. Raises :class:`KvariumError` when it can't be."""
+        try:
+            hello = codec.open_frame(frame)
+        except codec.FrameError as error:
+            raise KvariumError(f"an engine begins with a hello: {error}") from None
+        if not isinstance(hello, Hello):
+            raise KvariumError(f"an engine begins with a hello, not with a {type(hello).__name__.lower()}")
+        if hello.version > VERSION:
+            raise KvariumError(
+                f"this engine writes version {hello.version} of the ledger, this server reads up to {VERSION}: "
+                "the server needs a newer kvarium"
+            )
+        if hello.num_blocks < 1 or hello.block_size < 1:
+            raise KvariumError(f"a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none")
+        if self.writer is None:
+            raise KvariumError(f"this server only reads: {self.database.where} was opened read-only")
+        async with self._opening:
+            return await self._open(hello, frame, self.writer)
+
+    async def _open(self, hello: Hello, frame: bytes, writer: Writer) -> LiveSession:
+        known = self.live.get(hello.session)
+        if known is not None and known.bye_frame is None:
+            if (known.hello.num_blocks, known.hello.block_size) != (hello.num_blocks, hello.block_size):
+                raise KvariumError(f"session {hello.session} has a pool of another size")
+            known.hello, known.hello_frame = hello, frame
+            if known.state != "live":
+                writer.set_state(known.number, "live")
+            return known
+        if known is not None:
+            self._forget(known)
+        await asyncio.to_thread(self._end_mirrors_of, hello.session)
+        opened = await asyncio.wrap_future(writer.open_session(hello, frame))
+        session = LiveSession(hello, frame, opened, self.reader, writer, self._ring_bytes)
+        self.live[session.id] = session
+        self._by_number[session.number] = session
+        session.follower.start()
+        return session
+
+    def _end_mirrors_of(self, session_id: str) -> None:
+        """A session has at most one mirror that writes its index."""
+        followers = [*self._catching_up.values(), *self._ending]
+        if not followers:
+            return
+        try:
+            number = self.reader.find(session_id)
+        except UnknownSessionError:
+            return
+        for follower in followers:
+            if follower.session == number and follower.running:
+                follower.stop(0.0)
+                follower.join(30.0)
+
+    # -- sessions ---------------------------------------------------------------------------------------------------
+
+    def describe(self, row: Row) -> Row:
+        """A session as the API tells it, from its row and, while it is live, from memory."""
+        live = self.live.get(row["id"])
+        told = dict(row)
+        told.pop("hello")
+        told["linked"] = False
+        if live is not None:
+            told |= live.describe()
+        return told
+
+    def sessions(self) -> list[Row]:
+        """All sessions, the newest first."""
+        return [self.describe(row) for row in self.reader.sessions()]
+
+    def number(self, session_id: str) -> int:
+        """A session's number by its full id."""
+        live = self.live.get(session_id)
+        if live is not None:
+            return live.number
+        number = self.reader.find(session_id)
+        if self.reader.session(number)["id"] != session_id:
+            raise UnknownSessionError(f"no session {session_id!r}")
+        return number
+
+    async def settle(self, session_id: str, record: int | None = None) -> None:
+        """Commit what a live session holds only in memory, when ``record`` (None: anything) is of it."""
+        live = self.live.get(session_id)
+        if live is None or self.writer is None or live.last_record <= live.committed:
+            return
+        if record is None or record > live.committed:
+            await asyncio.wrap_future(self.writer.flush())

@@ -1,0 +1,88 @@
+"""The engine as a process of its own: started with a token, stopped so that it can say goodbye."""
+
+import asyncio
+import ctypes
+import importlib.util
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+
+from kvarium.errors import KvariumError
+
+TOKEN_VARIABLE = "KVARIUM_ENGINE_TOKEN"
+_MODULE = "kvarium_engine.process"
+_STOP_SECONDS = 12.0
+
+
+class EngineMissingError(KvariumError):
+    """No engine is installed beside this server."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "kvarium_engine is not installed here: install it, or serve with --no-engine and link an engine from elsewhere"
+        )
+
+
+def engine_is_installed() -> bool:
+    """Could :meth:`EngineProcess.start` find an engine?"""
+    try:
+        return importlib.util.find_spec(_MODULE) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+def _die_with_parent() -> Callable[[], None] | None:
+    """On Linux, have the kernel end the engine when the server is killed; elsewhere its broken link is all it sees."""
+    if sys.platform != "linux":
+        return None
+    libc = ctypes.CDLL(None)
+
+    def set_death_signal() -> None:
+        libc.prctl(1, signal.SIGTERM)
+
+    return set_death_signal
+
+
+class EngineProcess:
+    """An engine that connects to ``url``; its standard error is the server's own."""
+
+    def __init__(self, url: str, token: str, options: Sequence[str]) -> None:
+        self._command = [sys.executable, "-m", _MODULE, "--connect", url, *options]
+        self._environment = os.environ | {TOKEN_VARIABLE: token}
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Start it. Raises :class:`EngineMissingError`."""
+        if not engine_is_installed():
+            raise EngineMissingError
+        # A session of its own: Ctrl-C reaches the server alone, which stops the engine first.
+        self._process = await asyncio.create_subprocess_exec(
+            *self._command,
+            env=self._environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=_die_with_parent(),
+        )
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, once started."""
+        return None if self._process is None else self._process.pid
+
+    async def wait(self) -> int:
+        """Wait for its end; its exit status (negative: the signal that ended it)."""
+        assert self._process is not None
+        return await self._process.wait()
+
+    async def stop(self) -> None:
+        """Ask it to end, so that it drains and says goodbye; kill it when it does not."""
+        if self._process is None or self._process.returncode is not None:
+            return
+        self._process.terminate()
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await self._process.wait()
+        except TimeoutError:
+            self._process.kill()
+            await self._process.wait()

@@ -1,0 +1,341 @@
+"""A live session: what one engine sends, for the recording, the server's own mirror and all who watch.
+
+engine ──frame──▶ LiveSession.receive ─┬▶ writer (queue)  ──▶ committed ──▶ Ack to the engine
+                                       ├▶ ring            ──▶ follower (thread), viewers
+                                       └▶ wake viewers
+"""
+
+import asyncio
+import time
+import uuid
+from typing import Any, Protocol
+
+from kvarium.errors import KvariumError
+from kvarium.follower import Follower
+from kvarium.heads import Head, read_head
+from kvarium.recording.index_rows import Row
+from kvarium.recording.reader import Reader
+from kvarium.recording.statements import Opened
+from kvarium.recording.writer import RecordingFault, Writer
+from kvarium.ring import Ring, RingFrame
+from kvarium_ledger import codec
+from kvarium_ledger.messages import Answer, Bye, Command, Health, Hello, Scalar, Status
+
+FRESH_KEYFRAME_BYTES = 1 << 20
+"""A keyframe serves several viewers while at most this much follows it."""
+
+
+class LinkFaultError(KvariumError):
+    """An engine sent what no engine may send."""
+
+
+class EngineLink(Protocol):
+    """The way back to an engine."""
+
+    def acknowledge(self, record: int) -> None:
+        """Everything up to ``record`` is committed."""
+
+    def send(self, frame: bytes) -> None:
+        """Send a command."""
+
+    def close(self, code: int, reason: str) -> None:
+        """End the connection."""
+
+
+class NotLinkedError(KvariumError):
+    """A command for an engine that is not there."""
+
+
+class NoAnswerError(KvariumError):
+    """A command that the engine did not answer in time."""
+
+
+class RefusedCommandError(KvariumError):
+    """A command that the engine answered with an error."""
+
+
+class LiveSession:
+    """One engine in, many viewers out. All of it runs on the event loop; the follower and the writer have threads."""
+
+    def __init__(
+        self,
+        hello: Hello,
+        hello_frame: bytes,
+        opened: Opened,
+        reader: Reader,
+        writer: Writer,
+        ring_bytes: int = 32 << 20,
+    ) -> None:
+        row = opened.counters
+        self.number = opened.number
+        self.id = hello.session
+        self.hello = hello
+        self.hello_frame = hello_frame
+        self.state = "live"
+        self.link: EngineLink | None = None
+        self.unlinked_since = time.monotonic()
+        self.committed = opened.last_record
+        self.viewers = 0
+        self.recording_fault: RecordingFault | None = None
+        self.recording_lost: str | None = None
+        self.link_fault: str | None = None
+        self.health_frame: bytes | None = None
+        self.bye_frame: bytes | None = None
+        self.counters: dict[str, int | None] = {
+            name: row[name]
+            for name in ("records", "operations", "steps", "last_step", "duration_ns", "bytes", "gaps")
+        }
+        self.ring = Ring(opened.last_record, ring_bytes)
+        self.follower = Follower(
+            opened.number, hello, reader, writer, self.ring, self._need_keyframe_from_thread
+        )
+        self._violations_before = int(row["violations"] or 0)
+        self._violation_before: str | None = row["violation"]
+        self._reader = reader
+        self._writer = writer
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._wake_scheduled = False
+        self._answers: dict[str, asyncio.Future[Answer]] = {}
+        self._shared_keyframe: RingFrame | None = None
+        self._keyframe_task: asyncio.Task[RingFrame] | None = None
+        self._engine_keyframe = -1
+        self.status_frame = codec.seal(self.status())
+
+    @property
+    def last_record(self) -> int:
+        """The last record that was received (-1: none yet)."""
+        return self.ring.last
+
+    # -- the engine's end -------------------------------------------------------------------------------------------
+
+    def attach(self, link: EngineLink) -> None:
+        """An engine is there (again); one that was there before is sent away."""
+        if self.link is not None:
+            self.link.close(4409, "another connection of this engine took its place")
+        self.link = link
+        self.state = "live"
+        self.refresh_status()
+
+    def detach(self, link: EngineLink) -> None:
+        """The connection is gone; the engine may come back."""
+        if self.link is not link:
+            return
+        self.link = None
+        self.unlinked_since = time.monotonic()
+        for answer in self._answers.values():
+            if not answer.done():
+                answer.set_exception(NotLinkedError("the engine's connection broke before it answered"))
+        self.refresh_status()
+
+    def receive(self, frame: bytes) -> None:
+        """Take what the engine sent. Raises :class:`LinkFaultError` when it is not what must follow."""
+        try:
+            head = read_head(frame)
+        except codec.FrameError as error:
+            raise self._fault(f"after record {self.last_record}: {error}") from None
+        if head.record is None:
+            self._message(head.type, frame)
+            return
+        last = self.last_record
+        if head.record <= last:
+            return
+        if head.record != last + 1 and not self._gap_explains(head, last):
+            raise self._fault(f"record {head.record} follows record {last}, and no gap says why")
+        self._writer.append(self.number, frame, head)
+        self.ring.append(head.record, frame)
+        self._count(head, frame)
+        if head.type == "keyframe":
+            self._engine_keyframe = head.record
+        self.wake()
+
+    @staticmethod
+    def _gap_explains(head: Head, last: int) -> bool:
+        return head.type == "gap" and head.first is not None and head.first <= last + 1
+
+    def _count(self, head: Head, frame: bytes) -> None:
+        counters: Any = self.counters
+        counters["records"] += 1
+        counters["bytes"] += len(frame)
+        if head.time is not None:
+            counters["duration_ns"] = head.time
+        if head.type == "step":
+            counters["steps"] += 1
+            counters["operations"] += head.operations
+            counters["last_step"] = head.step
+        elif head.type == "gap":
+            counters["gaps"] += 1
+
+    def _fault(self, message: str) -> LinkFaultError:
+        self.link_fault = self.link_fault or message
+        self.refresh_status()
+        return LinkFaultError(message)
+
+    def _message(self, kind: str, frame: bytes) -> None:
+        try:
+            message = codec.open_frame(frame)
+        except codec.FrameError as error:
+            raise self._fault(str(error)) from None
+        if isinstance(message, Answer):
+            waiting = self._answers.get(message.id)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(message)
+        elif isinstance(message, Health):
+            self.health_frame = frame
+        elif isinstance(message, Bye):
+            self.bye_frame = frame
+            self.state = "ended"
+            self._writer.set_state(self.number, "ended", message.reason)
+            self.refresh_status()
+        else:
+            raise self._fault(f"an engine does not send a {kind}")
+        self.wake()
+
+    def interrupt(self, reason: str) -> None:
+        """The engine did not come back."""
+        if self.state == "live":
+            self.state = "interrupted"
+            self._writer.set_state(self.number, "interrupted", reason)
+            self.refresh_status()
+
+    def commit(self, record: int) -> None:
+        """The writer committed everything up to ``record`` (or gave it up)."""
+        self.committed = max(self.committed, record)
+        if self.link is not None:
+            self.link.acknowledge(self.committed)
+
+    def recording_changed(self, fault: RecordingFault | None) -> None:
+        """The recording can't be written, or can again."""
+        before, self.recording_fault = self.recording_fault, fault
+        if fault is None and before is not None and before.lost:
+            self.recording_lost = (
+                f"{before.lost} records from {before.since} on are lost to it: {before.reason}"
+            )
+            self.follower.store_keyframe()
+        self.refresh_status()
+
+    # -- commands ---------------------------------------------------------------------------------------------------
+
+    async def command(
+        self, name: str, args: dict[str, Scalar | list[int]], asked_by: str, timeout: float = 5.0
+    ) -> dict[str, Scalar]:
+        """Ask something of the engine and wait for its answer."""
+        if self.link is None:
+            raise NotLinkedError(f"the engine of session {self.id} is not linked")
+        command = Command(id=uuid.uuid4().hex, name=name, args=args, asked_by=asked_by)
+        future: asyncio.Future[Answer] = self._loop.create_future()
+        self._answers[command.id] = future
+        try:
+            self.link.send(codec.seal(command))
+            answer = await asyncio.wait_for(future, timeout)
+        except TimeoutError:
+            raise NoAnswerError(f"the engine did not answer {name!r} within {timeout:g} s") from None
+        finally:
+            del self._answers[command.id]
+        if answer.error is not None:
+            raise RefusedCommandError(answer.error)
+        return answer.result
+
+    def _need_keyframe_from_thread(self) -> None:
+        self._loop.call_soon_threadsafe(self._ask_for_keyframe)
+
+    def _ask_for_keyframe(self) -> None:
+        if self.link is not None:
+            command = Command(id=uuid.uuid4().hex, name="keyframe", asked_by="server")
+            self.link.send(codec.seal(command))
+
+    # -- the viewers' end -------------------------------------------------------------------------------------------
+
+    def wake(self) -> None:
+        """Let viewers look: once an iteration of the loop, however much came."""
+        if not self._wake_scheduled:
+            self._wake_scheduled = True
+            self._loop.call_soon(self._wake)
+
+    def _wake(self) -> None:
+        self._wake_scheduled = False
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def changed(self) -> asyncio.Event:
+        """An event that is set at the next change (a new one each time)."""
+        return self._changed
+
+    async def keyframe(self, timeout: float = 10.0) -> RingFrame:
+        """A keyframe from which a viewer can begin: everything after it is in the ring."""
+        shared = self._shared_keyframe
+        if shared is not None and self._serves(shared.record):
+            return shared
+        if self._keyframe_task is None or self._keyframe_task.done():
+            self._keyframe_task = asyncio.create_task(self._make_keyframe())
+        return await asyncio.wait_for(asyncio.shield(self._keyframe_task), timeout)
+
+    def _serves(self, record: int) -> bool:
+        return self.ring.covers(record) and self.ring.lag(record) <= FRESH_KEYFRAME_BYTES
+
+    async def _make_keyframe(self) -> RingFrame:
+        """The mirror's keyframe, or, while the mirror lags far behind, the engine's."""
+        asked = False
+        while True:
+            found = await self._find_keyframe()
+            if found is not None:
+                self._shared_keyframe = found
+                return found
+            if not asked:
+                asked = True
+                self._ask_for_keyframe()
+            await asyncio.sleep(0.02)
+
+    async def _find_keyframe(self) -> RingFrame | None:
+        mirror = self.follower
+        if self._engine_keyframe > mirror.record and self._serves(self._engine_keyframe):
+            return self.ring.after(self._engine_keyframe - 1, 1)[0]
+        if mirror.running and (self._serves(mirror.record) or self.link is None):
+            found = await asyncio.wrap_future(mirror.keyframe())
+            return found if self.ring.covers(found.record) else None
+        if self.link is None:
+            raise KvariumError(mirror.fault or "the session's mirror has ended")
+        return None
+
+    def refresh_status(self) -> None:
+        """Tell viewers the status as it is now."""
+        self.status_frame = codec.seal(self.status())
+        self.wake()
+
+    def status(self) -> Status:
+        """The server's view of the session."""
+        fault = self.recording_fault
+        return Status(
+            linked=self.link is not None,
+            state=self.state,
+            last_record=self.last_record if self.last_record >= 0 else None,
+            committed=self.committed if self.committed >= 0 else None,
+            fold_record=self.follower.record if self.follower.record >= 0 else None,
+            viewers=self.viewers,
+            recording=self._reader.database.where,
+            recording_bytes=self._reader.database.size(),
+            recording_error=self.recording_lost if fault is None else str(fault),
+            violation=self.violation,
+        )
+
+    @property
+    def violation(self) -> str | None:
+        """The first fault of the stream, or that the mirror met."""
+        return self._violation_before or self.link_fault or self.follower.fault
+
+    def describe(self) -> Row:
+        """What is newer here than in the session's row."""
+        live = {
+            "state": self.state,
+            "linked": self.link is not None,
+            "last_record": self.last_record if self.last_record >= 0 else None,
+            "violations": self._violations_before
+            + self.follower.violations
+            + (1 if self.link_fault is not None else 0),
+            "violation": self.violation,
+        }
+        return live | self.counters
+
+    def close(self, drain_seconds: float) -> None:
+        """End the mirror's thread, folding what is there for up to ``drain_seconds``."""
+        self.follower.stop(drain_seconds)

@@ -1,0 +1,87 @@
+"""Chunks: a run of frames as one compressed row, and how it becomes frames again."""
+
+import zlib
+from typing import Any
+
+import zstandard
+
+from kvarium.errors import DamagedRecordingError
+from kvarium.heads import Head
+from kvarium_ledger import codec
+
+_LEVEL = 3
+
+
+def compress(data: bytes) -> bytes:
+    """zstd, level 3: further levels cost more than they save here."""
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(data)
+
+
+def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
+    """The bytes that :func:`compress` got; ``what`` names them in an error."""
+    found = zlib.crc32(data)
+    if found != checksum:
+        raise DamagedRecordingError(f"{what}: its checksum is {checksum:#010x}, its bytes give {found:#010x}")
+    try:
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    except zstandard.ZstdError as error:
+        raise DamagedRecordingError(f"{what}: {error}") from None
+
+
+class Batch:
+    """Frames of one session on their way into a chunk."""
+
+    def __init__(self, session: int, started: float) -> None:
+        self.session = session
+        self.started = started
+        self.frames: list[bytes] = []
+        self.heads: list[Head] = []
+        self.bytes = 0
+
+    def add(self, frame: bytes, head: Head) -> None:
+        """The next record."""
+        self.frames.append(frame)
+        self.heads.append(head)
+        self.bytes += len(frame)
+
+
+class SealedChunk:
+    """A chunk ready to be inserted, and what it adds to its session's counters."""
+
+    def __init__(self, batch: Batch) -> None:
+        heads = batch.heads
+        steps = [head for head in heads if head.type == "step"]
+        times = [head.time for head in heads if head.time is not None]
+        packed = codec.pack(batch.frames)
+        data = compress(packed)
+        first, last = heads[0].record, heads[-1].record
+        assert first is not None and last is not None
+        self.session = batch.session
+        self.first, self.last = first, last
+        self.bytes = batch.bytes
+        self.records = len(heads)
+        self.steps = len(steps)
+        self.operations = sum(head.operations for head in steps)
+        self.gaps = sum(head.type == "gap" for head in heads)
+        self.last_step = steps[-1].step if steps else None
+        self.last_time = times[-1] if times else None
+        self.row: dict[str, Any] = {
+            "session": batch.session,
+            "first": first,
+            "last": last,
+            "records": self.records,
+            "first_step": steps[0].step if steps else None,
+            "last_step": self.last_step,
+            "first_op": steps[0].op if steps else None,
+            "last_op": (steps[-1].op or 0) + steps[-1].operations - 1 if steps else None,
+            "first_time": times[0] if times else None,
+            "last_time": self.last_time,
+            "bytes": len(packed),
+            "checksum": zlib.crc32(data),
+            "data": data,
+        }
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of the compressed frames."""
+        return len(self.row["data"])

@@ -1,0 +1,308 @@
+"""Reading a recording: sessions, frames, and the seek.
+
+    seek(step 812)   keyframe k ─ frames k+1 … r ─ (r: the record of step 812, and its text) ─ some frames ahead
+                     └ the last one stored before r
+
+Reads are snapshots and take no lock that a writer would wait for.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from kvarium.errors import DamagedRecordingError, OutOfRangeError, UnknownSessionError
+from kvarium.heads import Head, stored_head
+from kvarium.recording import tables
+from kvarium.recording.chunks import decompress
+from kvarium.recording.database import Database
+from kvarium.recording.index_rows import Row
+from kvarium_ledger import codec
+from kvarium_ledger.messages import Hello
+
+
+class Frame(NamedTuple):
+    """A stored frame and its head."""
+
+    head: Head
+    bytes: bytes
+
+
+class StoredKeyframe(NamedTuple):
+    """A keyframe's place and its frame."""
+
+    record: int
+    frame: bytes
+
+
+class Reader:
+    """Reads the recording ``database``. A session is known by its number here; :meth:`find` gives it."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    # -- sessions ---------------------------------------------------------------------------------------------------
+
+    def sessions(self) -> list[Row]:
+        """All sessions, the newest first."""
+        columns = tables.session.c
+        query = sa.select(tables.session).order_by(columns.started_utc_us.desc(), columns.number.desc())
+        with self.database.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def session(self, number: int) -> Row:
+        """The row of one session."""
+        query = sa.select(tables.session).where(tables.session.c.number == number)
+        with self.database.engine.connect() as connection:
+            return dict(connection.execute(query).mappings().one())
+
+    def find(self, name: str) -> int:
+        """The number of the session ``name``: its id, a prefix of it that no other has, or ``latest``."""
+        rows = self.sessions()
+        if not rows:
+            raise UnknownSessionError(f"no session {name!r}: {self.database.where} holds none")
+        if name == "latest":
+            return int(rows[0]["number"])
+        found = [row for row in rows if row["id"] == name] or [
+            row for row in rows if name and row["id"].startswith(name.lower())
+        ]
+        if not found:
+            raise UnknownSessionError(
+                f"no session {name!r} in {self.database.where}: `kvarium sessions ls` lists them"
+            )
+        if len(found) > 1:
+            ids = ", ".join(row["id"] for row in found[:3])
+            raise UnknownSessionError(f"session {name!r} is not unique: {ids}{', …' if found[3:] else ''}")
+        return int(found[0]["number"])
+
+    def hello(self, session: int) -> tuple[Hello, bytes]:
+        """A session's Hello and its bytes."""
+        frame = bytes(self.session(session)["hello"])
+        hello = codec.open_frame(frame)
+        if not isinstance(hello, Hello):
+            raise DamagedRecordingError("the session's hello is no hello")
+        return hello, frame
+
+    # -- frames -----------------------------------------------------------------------------------------------------
+
+    def frames(self, session: int, after: int = -1, through: int | None = None) -> Iterator[Frame]:
+        """The frames of records after ``after`` (and up to ``through``), chunk by chunk.
+
+        Raises :class:`DamagedRecordingError` at a chunk that is not what was written; who wants to go on past it
+        uses :meth:`chunk_rows` and :meth:`open_chunk`.
+        """
+        for row in self.chunk_rows(session, after):
+            if through is not None and row["first"] > through:
+                return
+            for frame in self.open_chunk(row):
+                record = frame.head.record
+                assert record is not None
+                if record <= after:
+                    continue
+                if through is not None and record > through:
+                    return
+                yield frame
+
+    def chunk_rows(self, session: int, after: int = -1) -> Iterator[Row]:
+        """The rows of chunks that hold records after ``after``, in order, one read at a time."""
+        columns = tables.chunk.c
+        within = (
+            sa.select(columns.first, columns.last)
+            .where(columns.session == session, columns.first <= after)
+            .order_by(columns.first.desc())
+            .limit(1)
+        )
+        with self.database.engine.connect() as connection:
+            holding = connection.execute(within).first()
+        begin = holding[0] if holding is not None and holding[1] > after else after + 1
+        while True:
+            query = (
+                sa.select(tables.chunk)
+                .where(columns.session == session, columns.first >= begin)
+                .order_by(columns.first)
+                .limit(1)
+            )
+            with self.database.engine.connect() as connection:
+                row = connection.execute(query).mappings().first()
+            if row is None:
+                return
+            yield dict(row)
+            begin = row["last"] + 1
+
+    def open_chunk(self, row: Row) -> list[Frame]:
+        """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
+        what = f"the chunk of records {row['first']} to {row['last']}"
+        packed = decompress(row["data"], row["bytes"], row["checksum"], what)
+        try:
+            frames = [Frame(stored_head(frame), frame) for frame in codec.unpack(packed)]
+        except codec.FrameError as error:
+            raise DamagedRecordingError(f"{what}: {error}") from None
+        ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
+        if ends != (row["first"], row["last"], row["records"]):
+            raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")
+        return frames
+
+    def frames_after(self, session: int, after: int, limit_bytes: int) -> list[bytes]:
+        """Frames of records after ``after``, at least one if there is any, until they have ``limit_bytes``."""
+        found: list[bytes] = []
+        size = 0
+        for frame in self.frames(session, after):
+            found.append(frame.bytes)
+            size += len(frame.bytes)
+            if size >= limit_bytes:
+                break
+        return found
+
+    # -- seek -------------------------------------------------------------------------------------------------------
+
+    def records_of_step(self, session: int, step: int) -> tuple[int, int]:
+        """The record of a step and its last one (its text's, where there is one)."""
+        columns = tables.chunk.c
+        query = (
+            sa.select(columns.first)
+            .where(columns.session == session, columns.first_step <= step, columns.last_step >= step)
+            .limit(1)
+        )
+        with self.database.engine.connect() as connection:
+            first = connection.execute(query).scalar()
+        if first is None:
+            row = self.session(session)
+            held = (
+                "holds no step yet" if row["last_step"] is None else f"holds steps up to {row['last_step']}"
+            )
+            raise OutOfRangeError(f"step {step} is not in the recording, which {held}")
+        record: int | None = None
+        for frame in self.frames(session, first - 1):
+            if record is not None:
+                if frame.head.type == "text" and frame.head.step == step:
+                    return record, frame.head.record or record
+                return record, record
+            if frame.head.type == "step" and frame.head.step == step:
+                record = frame.head.record
+        if record is None:
+            raise OutOfRangeError(f"step {step} is not in the recording: it lies in a gap")
+        return record, record
+
+    def keyframe_before(self, session: int, record: int) -> StoredKeyframe:
+        """The last keyframe stored before a record; the first one for the records at the very start."""
+        columns = tables.keyframe.c
+        before = (
+            sa.select(tables.keyframe)
+            .where(columns.session == session, columns.record < record)
+            .order_by(columns.record.desc())
+            .limit(1)
+        )
+        at = sa.select(tables.keyframe).where(columns.session == session, columns.record == record)
+        with self.database.engine.connect() as connection:
+            row = connection.execute(before).mappings().first() or connection.execute(at).mappings().first()
+        if row is None:
+            return self._keyframe_among_frames(session, record)
+        return self.open_keyframe(dict(row))
+
+    def keyframe_rows(self, session: int) -> Iterator[Row]:
+        """The rows of all stored keyframes, in order, one read at a time."""
+        columns = tables.keyframe.c
+        after = -1
+        while True:
+            query = (
+                sa.select(tables.keyframe)
+                .where(columns.session == session, columns.record > after)
+                .order_by(columns.record)
+                .limit(1)
+            )
+            with self.database.engine.connect() as connection:
+                row = connection.execute(query).mappings().first()
+            if row is None:
+                return
+            yield dict(row)
+            after = row["record"]
+
+    def open_keyframe(self, row: Row) -> StoredKeyframe:
+        """A stored keyframe. Raises :class:`DamagedRecordingError` when it is not what was written."""
+        what = f"the keyframe at record {row['record']}"
+        return StoredKeyframe(row["record"], decompress(row["data"], row["bytes"], row["checksum"], what))
+
+    def _keyframe_among_frames(self, session: int, record: int) -> StoredKeyframe:
+        """Where the index holds no keyframe (a killed server), one of the engine's serves."""
+        found: StoredKeyframe | None = None
+        for frame in self.frames(session, -1, record):
+            assert frame.head.record is not None
+            if frame.head.type == "keyframe" and (found is None or frame.head.record < record):
+                found = StoredKeyframe(frame.head.record, frame.bytes)
+        if found is None:
+            raise OutOfRangeError(f"record {record} is before the recording's first keyframe")
+        return found
+
+    def seek(self, session: int, record: int, last: int, ahead_bytes: int) -> list[bytes]:
+        """A keyframe before ``record``, every frame after it through ``last``, and about ``ahead_bytes`` more."""
+        row = self.session(session)
+        first_record, last_record = row["first_record"], row["last_record"]
+        if last_record is None or not first_record <= record <= last_record:
+            held = "holds no records yet" if last_record is None else f"holds {first_record} to {last_record}"
+            raise OutOfRangeError(f"record {record} is not in the recording, which {held}")
+        keyframe = self.keyframe_before(session, record)
+        frames = [keyframe.frame]
+        ahead = 0
+        previous = keyframe.record
+        for frame in self.frames(session, keyframe.record):
+            number = frame.head.record
+            assert number is not None
+            if number != previous + 1 and frame.head.type != "gap":
+                if previous >= last:
+                    break
+                raise OutOfRangeError(
+                    f"record {record} can't be reached: records {previous + 1} to {number - 1} were not stored"
+                )
+            previous = number
+            if number > last:
+                if ahead >= ahead_bytes:
+                    break
+                ahead += len(frame.bytes)
+            frames.append(frame.bytes)
+        return frames
+
+    # -- the index --------------------------------------------------------------------------------------------------
+
+    def steps(self, session: int, first: int = 0, last: int | None = None) -> dict[str, list[Any]]:
+        """The columns of the steps ``first`` to ``last``, as far as the index goes."""
+        table = tables.step
+        query = (
+            sa.select(*(table.c[name] for name in tables.STEP_COLUMNS))
+            .where(table.c.session == session, table.c.step >= first)
+            .order_by(table.c.step)
+        )
+        if last is not None:
+            query = query.where(table.c.step <= last)
+        with self.database.engine.connect() as connection:
+            rows = connection.execute(query).all()
+        columns = zip(*rows, strict=True) if rows else ([] for _ in tables.STEP_COLUMNS)
+        return {name: list(column) for name, column in zip(tables.STEP_COLUMNS, columns, strict=True)}
+
+    def landmarks(self, session: int) -> list[Row]:
+        """A row a step and kind."""
+        table = tables.landmark
+        query = (
+            sa.select(table.c.step, table.c.record, table.c.kind, table.c.count, table.c.message)
+            .where(table.c.session == session)
+            .order_by(table.c.step, table.c.record)
+        )
+        with self.database.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def requests(self, session: int) -> list[Row]:
+        """A row a request, in the order of submission."""
+        table = tables.request
+        query = (
+            sa.select(*(table.c[name] for name in tables.REQUEST_COLUMNS))
+            .where(table.c.session == session)
+            .order_by(table.c.request)
+        )
+        with self.database.engine.connect() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def pieces(self, session: int) -> dict[int, str]:
+        """The pieces of the vocabulary that the session told."""
+        table = tables.piece
+        query = sa.select(table.c.token, table.c.piece).where(table.c.session == session)
+        with self.database.engine.connect() as connection:
+            return {token: piece for token, piece in connection.execute(query)}  # noqa: C416

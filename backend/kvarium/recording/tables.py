@@ -1,0 +1,261 @@
+"""The tables of a recording, the same in SQLite and PostgreSQL.
+
+``session`` and ``chunk`` are the recording; all else is an index that can be made again by folding the chunks:
+
+    session    one row a session: its Hello, its state, how far it goes
+    chunk      frames as received, packed and compressed, with the range of records, steps, operations and times
+    keyframe   whole states from which a seek begins, made by the server's fold or by the engine
+    step       a row a step: usage, tokens, operations by kind
+    landmark   a row a step and kind: what a timeline marks
+    request    a row a request
+    content    which records tell the tokens of which contents (the tokens themselves are in the chunks)
+    piece      the vocabulary, as far as it was needed
+
+All numbers are below 2^53. A ``session`` column elsewhere is ``session.number``, so that a row costs two bytes for it.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+FORMAT: Final = 1
+"""The version of these tables, kept in the table ``kvarium``. A newer one is refused by name."""
+
+APPLICATION_ID: Final = 0x4B564152
+"""SQLite's ``application_id`` of a recording: "KVAR"."""
+
+metadata = MetaData()
+
+kvarium = Table(
+    "kvarium", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False)
+)
+
+
+def _big(name: str, default: int | None = None) -> Column[int]:
+    """A number below 2^53, nullable unless there is a default."""
+    if default is None:
+        return Column(name, BigInteger)
+    return Column(name, BigInteger, nullable=False, default=default)
+
+
+session = Table(
+    "session",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("name", Text, nullable=False),
+    # live, ended (the engine said goodbye) or interrupted (it did not, and is not there)
+    Column("state", Text, nullable=False),
+    Column("reason", Text, nullable=False, default=""),
+    _big("started_utc_us", 0),
+    Column("engine", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("runner", Text, nullable=False),
+    Column("device", Text, nullable=False),
+    _big("num_blocks", 0),
+    _big("block_size", 0),
+    Column("allow_control", Boolean, nullable=False),
+    # the engine's Hello, its bytes
+    Column("hello", LargeBinary, nullable=False),
+    # what is committed in chunks
+    _big("first_record"),
+    _big("last_record"),
+    _big("last_step"),
+    _big("records", 0),
+    _big("operations", 0),
+    _big("steps", 0),
+    _big("duration_ns", 0),
+    _big("bytes", 0),
+    _big("stored_bytes", 0),
+    _big("gaps", 0),
+    # records that were received but could not be stored (a full disk)
+    _big("lost", 0),
+    # the index holds everything up to this record, and nothing after it
+    _big("indexed_record"),
+    _big("violations", 0),
+    Column("violation", Text),
+)
+
+chunk = Table(
+    "chunk",
+    metadata,
+    _big("session", 0),
+    _big("first", 0),
+    _big("last", 0),
+    _big("records", 0),
+    _big("first_step"),
+    _big("last_step"),
+    _big("first_op"),
+    _big("last_op"),
+    _big("first_time"),
+    _big("last_time"),
+    _big("bytes", 0),
+    # CRC-32 of the compressed bytes
+    _big("checksum", 0),
+    # zstd of kvarium_ledger.codec.pack(frames)
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("session", "first"),
+)
+Index("chunk_step", chunk.c.session, chunk.c.last_step)
+Index("chunk_time", chunk.c.session, chunk.c.last_time)
+
+keyframe = Table(
+    "keyframe",
+    metadata,
+    _big("session", 0),
+    _big("record", 0),
+    _big("step", 0),
+    _big("op", 0),
+    _big("time", 0),
+    # engine or fold
+    Column("origin", Text, nullable=False),
+    _big("bytes", 0),
+    _big("checksum", 0),
+    # zstd of the frame
+    Column("data", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("session", "record"),
+)
+
+STEP_COLUMNS: Final = (
+    "step",
+    "record",
+    "op",
+    "time",
+    "active",
+    "shared",
+    "cached",
+    "free",
+    "prefill_tokens",
+    "decode_tokens",
+    "budget",
+    "allocate",
+    "evict",
+    "reuse",
+    "share",
+    "copy",
+    "fill",
+    "cache",
+    "release",
+    "freed",
+    "preempted",
+    "running",
+    "waiting",
+)
+"""The columns of a step. ``free`` is free blocks after it and ``freed`` the ``free`` operations in it."""
+
+step = Table(
+    "step",
+    metadata,
+    _big("session", 0),
+    *(_big(name, 0) for name in STEP_COLUMNS),
+    PrimaryKeyConstraint("session", "step"),
+    sqlite_with_rowid=False,
+)
+
+landmark = Table(
+    "landmark",
+    metadata,
+    _big("session", 0),
+    _big("step", 0),
+    # evict, copy, preempted, refused, violation, gap or note
+    Column("kind", Text, nullable=False),
+    _big("record", 0),
+    _big("count", 0),
+    Column("message", Text),
+    PrimaryKeyConstraint("session", "step", "kind", "record"),
+    sqlite_with_rowid=False,
+)
+
+REQUEST_COLUMNS: Final = (
+    "request",
+    "name",
+    "state",
+    "reason",
+    "message",
+    "prompt_tokens",
+    "max_tokens",
+    "n",
+    "priority",
+    "hit_tokens",
+    "output_tokens",
+    "preemptions",
+    "submitted_record",
+    "submitted_step",
+    "submitted_time",
+    "admitted_step",
+    "admitted_time",
+    "first_token_time",
+    "ended_step",
+    "ended_time",
+    "prompt_record",
+)
+
+request = Table(
+    "request",
+    metadata,
+    _big("session", 0),
+    _big("request", 0),
+    Column("name", Text, nullable=False),
+    # waiting, running, preempted, finished, aborted or refused
+    Column("state", Text, nullable=False),
+    # of a finished one: stop, length, capacity or error
+    Column("reason", Text),
+    Column("message", Text),
+    _big("prompt_tokens", 0),
+    _big("max_tokens", 0),
+    _big("n", 1),
+    _big("priority", 0),
+    # found in the prefix cache at the first admission
+    _big("hit_tokens", 0),
+    _big("output_tokens", 0),
+    _big("preemptions", 0),
+    _big("submitted_record"),
+    _big("submitted_step"),
+    _big("submitted_time"),
+    _big("admitted_step"),
+    _big("admitted_time"),
+    _big("first_token_time"),
+    _big("ended_step"),
+    _big("ended_time"),
+    # the text record that holds the prompt
+    _big("prompt_record"),
+    PrimaryKeyConstraint("session", "request"),
+    sqlite_with_rowid=False,
+)
+
+content = Table(
+    "content",
+    metadata,
+    _big("session", 0),
+    # contents first..last (ids grow by one) were interned by records first_record..last_record
+    _big("first", 0),
+    _big("last", 0),
+    _big("first_record", 0),
+    _big("last_record", 0),
+    PrimaryKeyConstraint("session", "first"),
+    sqlite_with_rowid=False,
+)
+
+piece = Table(
+    "piece",
+    metadata,
+    _big("session", 0),
+    _big("token", 0),
+    Column("piece", Text, nullable=False),
+    PrimaryKeyConstraint("session", "token"),
+    sqlite_with_rowid=False,
+)
+
+INDEX_TABLES: Final = (keyframe, step, landmark, request, content, piece)
+"""The tables that folding the chunks would make again."""

@@ -1,0 +1,351 @@
+"""The one thread that writes a recording.
+
+    append ──▶ batch (≤ 250 ms or ≤ 1 MiB) ──▶ chunk ─┐
+    index  ──▶ rows, held until their records are in ──┴─▶ one transaction ──▶ on_commit(session, record) ──▶ Ack
+
+Nobody waits for it: what arrives is put on a queue, and :meth:`Writer.stop` drains it. When the database can't be
+written (a full disk, a lock held by somebody else), chunks wait in memory and are tried again each second; past a
+bound the oldest are given up, which :class:`RecordingFault` tells, and recording goes on when it can.
+"""
+
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from kvarium.errors import KvariumError
+from kvarium.heads import Head
+from kvarium.recording import tables
+from kvarium.recording.chunks import Batch, SealedChunk
+from kvarium.recording.database import Database, explain
+from kvarium.recording.index_rows import IndexRows
+from kvarium.recording.statements import (
+    Opened,
+    insert_index,
+    mark_interrupted,
+    open_session,
+    session_counters,
+    session_lost,
+    session_state,
+)
+from kvarium_ledger.messages import Hello
+
+
+@dataclass(frozen=True)
+class RecordingFault:
+    """The recording can't be written: from which record on nothing is stored, how many records are given up, and why."""
+
+    since: int
+    lost: int
+    reason: str
+
+    def __str__(self) -> str:
+        given_up = f", {self.lost} records are lost to it" if self.lost else ", kept in memory meanwhile"
+        return f"not recorded from record {self.since} on{given_up}: {self.reason}"
+
+
+class _Append(msgspec.Struct, frozen=True, gc=False):
+    session: int
+    frame: bytes
+    head: Head
+
+
+@dataclass(frozen=True)
+class _Open:
+    hello: Hello
+    frame: bytes
+    future: "Future[Opened]"
+
+
+@dataclass(frozen=True)
+class _SetState:
+    session: int
+    state: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Flush:
+    future: "Future[None]"
+
+
+@dataclass(frozen=True)
+class _Stop:
+    pass
+
+
+_MAX_INDEX_ROWS = 200_000
+
+_Job = _Append | IndexRows | _Open | _SetState | _Flush | _Stop
+
+
+@dataclass
+class _Tally:
+    """Per session: how far it is committed, and how many records were given up since ``lost_since``."""
+
+    committed: int = -1
+    lost: int = 0
+    lost_since: int | None = None
+
+
+class Writer:
+    """Writes a database from one thread of its own.
+
+    ``on_commit(session, record)`` and ``on_fault(session, fault or None)`` are called on that thread.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        on_commit: Callable[[int, int], None] = lambda session, record: None,
+        on_fault: Callable[[int, RecordingFault | None], None] = lambda session, fault: None,
+        batch_seconds: float = 0.25,
+        batch_bytes: int = 1 << 20,
+        memory_bytes: int = 64 << 20,
+        retry_seconds: float = 1.0,
+    ) -> None:
+        self.database = database
+        self.pending_bytes = 0
+        self._on_commit = on_commit
+        self._on_fault = on_fault
+        self._batch_seconds = batch_seconds
+        self._batch_bytes = batch_bytes
+        self._memory_bytes = memory_bytes
+        self._retry_seconds = retry_seconds
+        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._batches: dict[int, Batch] = {}
+        self._chunks: list[SealedChunk] = []
+        self._index: list[IndexRows] = []
+        self._index_since = 0.0
+        self._states: list[_SetState] = []
+        self._tallies: dict[int, _Tally] = {}
+        self._unindexed: set[int] = set()
+        self._faults: dict[int, RecordingFault] = {}
+        self._retry_at = 0.0
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="kvarium-writer", daemon=True)
+
+    # -- from other threads -----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Sessions that were live when their server died are interrupted ones; then start the thread."""
+        try:
+            with self.database.writing().begin() as connection:
+                mark_interrupted(connection)
+        except SQLAlchemyError as error:
+            raise KvariumError(f"can't write the recording {self.database.where}: {explain(error)}") from None
+        self._thread.start()
+
+    def open_session(self, hello: Hello, frame: bytes) -> "Future[Opened]":
+        """Make the session's row, or find it: an engine that comes back continues its session."""
+        future: Future[Opened] = Future()
+        self._jobs.put(_Open(hello, frame, future))
+        return future
+
+    def append(self, session: int, frame: bytes, head: Head) -> None:
+        """The next record of a session."""
+        with self._lock:
+            self.pending_bytes += len(frame)
+        self._jobs.put(_Append(session, frame, head))
+
+    def index(self, rows: IndexRows) -> None:
+        """Rows of the index; they are committed once their records are."""
+        self._jobs.put(rows)
+
+    def set_state(self, session: int, state: str, reason: str = "") -> None:
+        """``live``, ``ended`` or ``interrupted``, after everything that was appended before."""
+        self._jobs.put(_SetState(session, state, reason))
+
+    def flush(self) -> "Future[None]":
+        """Commit what was appended before this call; the future is done when it was tried."""
+        future: Future[None] = Future()
+        self._jobs.put(_Flush(future))
+        return future
+
+    def stop(self, timeout: float = 30.0) -> bool:
+        """Write all that is waiting and end the thread. False: it did not end in time."""
+        if self._thread.is_alive():
+            self._jobs.put(_Stop())
+            self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    # -- the thread -------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        stopping = False
+        while not stopping:
+            flushes: list[Future[None]] = []
+            for job in self._next_jobs():
+                if isinstance(job, _Append):
+                    self._take(job)
+                elif isinstance(job, IndexRows):
+                    self._index_since = self._index_since if self._index else time.monotonic()
+                    self._index.append(job)
+                elif isinstance(job, _Open):
+                    self._open(job)
+                elif isinstance(job, _SetState):
+                    self._states.append(job)
+                elif isinstance(job, _Flush):
+                    flushes.append(job.future)
+                else:
+                    stopping = True
+            force = stopping or bool(flushes)
+            self._seal_batches(force)
+            self._commit(force)
+            for future in flushes:
+                future.set_result(None)
+        for failed in self._drain_refused():
+            failed.set_exception(KvariumError("the recording is closed"))
+
+    def _next_jobs(self) -> list[_Job]:
+        try:
+            jobs: list[_Job] = [self._jobs.get(timeout=self._wait_seconds())]
+        except queue.Empty:
+            return []
+        with contextlib.suppress(queue.Empty):
+            while len(jobs) < 4096:
+                jobs.append(self._jobs.get_nowait())
+        return jobs
+
+    def _drain_refused(self) -> list[Future[Any]]:
+        refused: list[Future[Any]] = []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                job = self._jobs.get_nowait()
+                if isinstance(job, (_Open, _Flush)):
+                    refused.append(job.future)
+        return refused
+
+    def _wait_seconds(self) -> float | None:
+        """How long the thread may sleep: until the oldest batch is due, or the next try."""
+        now = time.monotonic()
+        due = [batch.started + self._batch_seconds for batch in self._batches.values()]
+        if self._chunks or self._states or self._faults:
+            due.append(max(self._retry_at, now))
+        if self._index:
+            due.append(max(self._retry_at, self._index_since + self._batch_seconds, now + 0.02))
+        return max(min(due) - now, 0.0) if due else None
+
+    def _take(self, job: _Append) -> None:
+        batch = self._batches.get(job.session)
+        if batch is None:
+            batch = self._batches[job.session] = Batch(job.session, time.monotonic())
+        batch.add(job.frame, job.head)
+        if batch.bytes >= self._batch_bytes:
+            del self._batches[job.session]
+            self._chunks.append(SealedChunk(batch))
+
+    def _seal_batches(self, force: bool) -> None:
+        now = time.monotonic()
+        for session, batch in list(self._batches.items()):
+            if force or now - batch.started >= self._batch_seconds:
+                del self._batches[session]
+                self._chunks.append(SealedChunk(batch))
+
+    def _open(self, job: _Open) -> None:
+        self._seal_batches(force=True)
+        self._commit(force=True)
+        try:
+            with self.database.writing().begin() as connection:
+                opened = open_session(connection, job.hello, job.frame)
+        except (SQLAlchemyError, KvariumError) as error:
+            reason = str(error) if isinstance(error, KvariumError) else explain(error)
+            job.future.set_exception(KvariumError(reason))
+            return
+        self._tallies.setdefault(opened.number, _Tally(committed=opened.last_record))
+        job.future.set_result(opened)
+
+    def _tally(self, session: int) -> _Tally:
+        return self._tallies.setdefault(session, _Tally())
+
+    # -- committing -------------------------------------------------------------------------------------------------
+
+    def _commit(self, force: bool) -> None:
+        index_due = self._index and time.monotonic() - self._index_since >= self._batch_seconds
+        if not (self._chunks or self._states or index_due or force):
+            return
+        if not force and time.monotonic() < self._retry_at:
+            self._give_up_beyond_memory()
+            return
+        chunks, states = self._chunks, self._states
+        through = {session: tally.committed for session, tally in self._tallies.items()}
+        through |= {chunk.session: chunk.last for chunk in chunks}
+        index = [rows for rows in self._index if rows.through <= through.get(rows.session, -1)]
+        if not (chunks or states or index):
+            return
+        try:
+            with self.database.writing().begin() as connection:
+                for chunk in chunks:
+                    connection.execute(sa.insert(tables.chunk), chunk.row)
+                    session_counters(connection, chunk)
+                for session in {chunk.session for chunk in chunks}:
+                    session_lost(connection, session, self._tally(session).lost)
+                for rows in index:
+                    if rows.session not in self._unindexed:
+                        insert_index(connection, rows)
+                for state in states:
+                    session_state(connection, state.session, state.state, state.reason)
+        except IntegrityError as error:
+            if not index:
+                self._failed(explain(error))
+                return
+            # An index that does not fit must not keep records from being stored; it can be made again.
+            self._unindexed |= {rows.session for rows in index}
+            self._index = []
+            self._commit(force)
+            return
+        except SQLAlchemyError as error:
+            self._failed(explain(error))
+            return
+        self._chunks, self._states = [], []
+        done = {id(rows) for rows in index}
+        self._index = [rows for rows in self._index if id(rows) not in done]
+        self._committed(through, chunks)
+
+    def _committed(self, through: dict[int, int], chunks: list[SealedChunk]) -> None:
+        with self._lock:
+            self.pending_bytes -= sum(chunk.bytes for chunk in chunks)
+        for session in {chunk.session for chunk in chunks}:
+            self._tallies[session] = _Tally(committed=through[session])
+            self._on_commit(session, through[session])
+        self._retry_at = 0.0
+        for session in list(self._faults):
+            del self._faults[session]
+            self._on_fault(session, None)
+
+    def _failed(self, reason: str) -> None:
+        self._retry_at = time.monotonic() + self._retry_seconds
+        self._give_up_beyond_memory()
+        for session in {chunk.session for chunk in self._chunks} | set(self._faults):
+            first = min((chunk.first for chunk in self._chunks if chunk.session == session), default=0)
+            tally = self._tally(session)
+            since = tally.lost_since if tally.lost_since is not None else first
+            fault = RecordingFault(since, tally.lost, reason)
+            if self._faults.get(session) != fault:
+                self._faults[session] = fault
+                self._on_fault(session, fault)
+
+    def _give_up_beyond_memory(self) -> None:
+        """Drop the oldest chunks, and the index that would depend on them: it can be made again from what is stored."""
+        held = sum(chunk.bytes for chunk in self._chunks)
+        while held > self._memory_bytes and self._chunks:
+            chunk = self._chunks.pop(0)
+            held -= chunk.bytes
+            with self._lock:
+                self.pending_bytes -= chunk.bytes
+            tally = self._tally(chunk.session)
+            tally.lost += chunk.records
+            if tally.lost_since is None:
+                tally.lost_since = chunk.first
+            self._on_commit(chunk.session, chunk.last)
+        if sum(len(rows) for rows in self._index) > _MAX_INDEX_ROWS:
+            self._unindexed |= {rows.session for rows in self._index}
+            self._index = []
