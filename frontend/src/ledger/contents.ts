@@ -11,6 +11,8 @@ const MAX_CONTENT = 1 << 30;
 export class Contents {
   private parents = new Uint32Array(1024).fill(UNKNOWN);
   size = 0;
+  /** Every content below was interned at some time; of one that a keyframe did not list, the parent is not known. */
+  next = 0;
 
   add(columns: ContentColumns | undefined): void {
     if (columns?.content === undefined) return;
@@ -31,6 +33,7 @@ export class Contents {
     }
     if (this.parents[content] === UNKNOWN) this.size++;
     this.parents[content] = parent;
+    this.next = Math.max(this.next, content + 1);
   }
 
   has(content: number): boolean {

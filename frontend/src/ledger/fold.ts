@@ -237,6 +237,7 @@ export class Fold implements Mirror {
     for (let i = 0; i < pinned.length; i++) this.pins.add(pinned[i]!, keyframe.pins?.pin?.[i] ?? 0);
     this.requests.load(keyframe, this.lanes);
     this.contents.add(keyframe.contents);
+    this.contents.next = Math.max(this.contents.next, keyframe.next_content ?? 0);
     this.sumLanes();
     this.loaded = true;
     this.verified = this.compare('digest', keyframe.digest);

@@ -212,7 +212,7 @@ export function applyOperations(mirror: Mirror, columns: OperationColumns, fail:
         const id = columns.content[at.content++]!;
         if (filled[b] !== blockSize) fail(i, `block ${b} is labelled but filled to ${filled[b]} only`);
         if (content[b] !== NONE) fail(i, `block ${b} is labelled twice: it holds ${content[b]}`);
-        if (!contents.has(id)) fail(i, `content ${id} was never interned`);
+        if (id >= contents.next) fail(i, `content ${id} was never interned`);
         content[b] = id;
         break;
       }

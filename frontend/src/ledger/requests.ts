@@ -48,6 +48,8 @@ export class RequestMemory {
   readonly facts = new Map<number, RequestFacts>();
   /** The sequences of requests that ended, as they were then. */
   readonly ended = new Map<number, [number, SequenceRow][]>();
+  /** Sequence → request, for all that were ever seen. */
+  readonly requestOf = new Map<number, number>();
 }
 
 export class Requests {
@@ -67,6 +69,7 @@ export class Requests {
   decide(decision: Decision, lanes: Lanes, fail: FailDecision): void {
     switch (decision.kind) {
       case 'sequence_created':
+        this.memory.requestOf.set(decision.sequence, decision.request);
         if (this.sequences.has(decision.sequence)) fail(`sequence ${decision.sequence} is created twice`);
         this.sequences.set(decision.sequence, {
           request: decision.request,
@@ -188,6 +191,7 @@ export class Requests {
       lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
     }
     for (const row of keyframe.sequences ?? []) {
+      this.memory.requestOf.set(row.sequence, row.request);
       this.sequences.set(row.sequence, {
         request: row.request,
         index: row.index,

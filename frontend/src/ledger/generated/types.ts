@@ -295,7 +295,8 @@ export interface Control {
  * ``step`` is the last step's number (-1: none yet) and ``op`` the index of the next operation. A keyframe of the
  * engine's has a number of its own and was computed from its real objects (``audited``); one that a follower made of
  * its mirror, to let another join or to seek, bears the number of the last record that it holds.
- * ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session.
+ * ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session. ``contents`` lists those that blocks hold,
+ * with their ancestors; every content below ``next_content`` was interned at some time, and may be held again.
  */
 export interface Keyframe {
   type: 'keyframe';
@@ -311,6 +312,7 @@ export interface Keyframe {
   requests?: RequestState[];
   sequences?: SequenceState[];
   contents?: Contents1;
+  next_content?: number;
   audited?: boolean;
 }
 /**
@@ -379,6 +381,8 @@ export interface Contents1 {
 }
 /**
  * The records ``first`` to ``last`` (both included) are lost for all; a keyframe follows.
+ *
+ * ``record`` is ``last + 1``, so that the numbers of a session still have no hole.
  */
 export interface Gap {
   type: 'gap';

@@ -1,0 +1,102 @@
+/** The scheduler: who waits, in order and why; and what the present step did. */
+
+import type { Fold } from '../../ledger/fold';
+import { Operation } from '../../ledger/generated/constants';
+import type { Hello, Step, Waiting } from '../../ledger/generated/types';
+
+export interface WaitingRow {
+  readonly request: number;
+  readonly name: string;
+  readonly state: 'waiting' | 'preempted';
+  readonly prompt: number;
+  readonly reason: Waiting | null;
+}
+
+export interface StepSummary {
+  readonly step: number;
+  readonly tokens: number;
+  readonly budget: number;
+  readonly prefill: number;
+  readonly decode: number;
+  readonly sampled: number;
+  readonly operations: Record<keyof typeof Operation, number>;
+  /** ns: schedule, forward, sample, seal. */
+  readonly times: readonly [number, number, number, number];
+  readonly admitted: readonly { request: number; tokens: number; hit: number }[];
+  readonly preempted: readonly { request: number; for: number; blocks: number; tokens: number }[];
+  readonly ended: readonly { request: number; how: string }[];
+}
+
+export interface SchedulerAnswer {
+  readonly waiting: readonly WaitingRow[];
+  readonly waitingTotal: number;
+  readonly running: number;
+  readonly maxRunning: number | null;
+  readonly step: StepSummary | null;
+}
+
+const ROWS = 200;
+
+export function summary(step: Step): StepSummary {
+  const counts = new Array<number>(10).fill(0);
+  for (const kind of step.operations?.kind ?? []) if (kind < counts.length) counts[kind]!++;
+  const admitted: StepSummary['admitted'][number][] = [];
+  const preempted: StepSummary['preempted'][number][] = [];
+  const ended: StepSummary['ended'][number][] = [];
+  let prefill = 0;
+  for (const d of step.decisions ?? []) {
+    if (d.kind === 'scheduled') prefill += d.tokens;
+    else if (d.kind === 'admitted') admitted.push({ request: d.request, tokens: d.tokens, hit: d.hit ?? 0 });
+    else if (d.kind === 'preempted') {
+      preempted.push({ request: d.request, for: d.victim_of, blocks: d.blocks, tokens: d.tokens });
+    } else if (d.kind === 'finished') ended.push({ request: d.request, how: d.reason });
+    else if (d.kind === 'aborted') ended.push({ request: d.request, how: 'aborted' });
+    else if (d.kind === 'refused') ended.push({ request: d.request, how: 'refused' });
+  }
+  const tokens = step.tokens ?? 0;
+  return {
+    step: step.step,
+    tokens,
+    budget: step.budget ?? 0,
+    prefill,
+    decode: Math.max(0, tokens - prefill),
+    sampled: (step.sampled?.length ?? 0) >> 2,
+    operations: Object.fromEntries(
+      Object.entries(Operation).map(([name, code]) => [name, counts[code]!]),
+    ) as StepSummary['operations'],
+    times: [step.schedule_ns ?? 0, step.forward_ns ?? 0, step.sample_ns ?? 0, step.seal_ns ?? 0],
+    admitted,
+    preempted,
+    ended,
+  };
+}
+
+export function schedulerAnswer(fold: Fold, hello: Hello, current: Step | null): SchedulerAnswer {
+  const { requests } = fold;
+  const waiting: (WaitingRow & { place: number })[] = [];
+  let running = 0;
+  for (const [request, row] of requests.rows) {
+    if (row.state === 'running') {
+      running++;
+      continue;
+    }
+    const facts = requests.facts.get(request);
+    waiting.push({
+      request,
+      name: facts?.name ?? '',
+      state: row.state,
+      prompt: facts?.promptTokens ?? 0,
+      reason: requests.reason(request),
+      place: row.place,
+    });
+  }
+  waiting.sort((a, b) => a.place - b.place);
+  const limit = hello.config?.max_num_seqs;
+  return {
+    waiting: waiting.slice(0, ROWS),
+    waitingTotal: waiting.length,
+    running,
+    maxRunning: typeof limit === 'number' ? limit : null,
+    step: current === null || current.step !== fold.step ? null : summary(current),
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * The part of a session that this page holds: frames in bounded memory, and states to come back to.
+ *
+ * Frames lie in *ranges* of records without a gap. Moving inside a range needs no request: a fold goes forwards, or
+ * backwards by undoing, or starts from the nearest kept state. When the bound is reached, what is farthest from where
+ * the reader looks goes first.
+ */
+
+import type { FoldSnapshot } from '../ledger/fold';
+import { peekFrame } from '../ledger/peek';
+
+export interface Range {
+  first: number;
+  last: number;
+}
+
+export interface Bounds {
+  readonly frameBytes: number;
+  readonly snapshotBytes: number;
+}
+
+const DEFAULT: Bounds = { frameBytes: 64 << 20, snapshotBytes: 128 << 20 };
+
+export class History {
+  private readonly frames = new Map<number, Uint8Array>();
+  /** Disjoint, ascending, never adjacent. */
+  readonly ranges: Range[] = [];
+  bytes = 0;
+  private readonly snapshots = new Map<number, FoldSnapshot>();
+  private snapshotBytes = 0;
+  /** Keep what lies near this record. */
+  focus = 0;
+  /** The live end, kept as well while following. */
+  head = 0;
+
+  constructor(private readonly bounds: Bounds = DEFAULT) {}
+
+  get(record: number): Uint8Array | undefined {
+    return this.frames.get(record);
+  }
+
+  /** Keep a frame; one that is there already stays. */
+  add(record: number, frame: Uint8Array): void {
+    if (this.frames.has(record)) return;
+    this.frames.set(record, frame);
+    this.bytes += frame.length;
+    this.join(record);
+    if (this.bytes > this.bounds.frameBytes) this.shrink();
+  }
+
+  /** Keep packed frames, keyframes that a follower made left out: they bear the number of another record. */
+  addAll(frames: readonly Uint8Array[]): void {
+    for (const frame of frames) {
+      const { record } = peekFrame(frame);
+      // A copy: a view of a large answer would keep all of it alive.
+      if (record !== null) this.add(record, frame.slice());
+    }
+  }
+
+  private join(record: number): void {
+    const i = this.ranges.findIndex((range) => range.last >= record - 1);
+    const range = this.ranges[i];
+    if (range === undefined) {
+      this.ranges.push({ first: record, last: record });
+      return;
+    }
+    if (record === range.last + 1) {
+      range.last = record;
+      const next = this.ranges[i + 1];
+      if (next !== undefined && next.first === record + 1) {
+        range.last = next.last;
+        this.ranges.splice(i + 1, 1);
+      }
+    } else if (record === range.first - 1) range.first = record;
+    else if (record < range.first) this.ranges.splice(i, 0, { first: record, last: record });
+  }
+
+  /** The range that holds a record, or that ends right before it. */
+  rangeAt(record: number): Range | undefined {
+    return this.ranges.find((range) => record >= range.first - 1 && record <= range.last);
+  }
+
+  /** Are all of the records after `from` up to and with `to` there? */
+  holds(from: number, to: number): boolean {
+    if (to <= from) return true;
+    return this.ranges.some((range) => range.first <= from + 1 && range.last >= to);
+  }
+
+  /** Drop frames, a quarter of the bound at once, from the end of a range that is farthest from the focus. */
+  private shrink(): void {
+    const goal = this.bounds.frameBytes * 0.75;
+    while (this.bytes > goal) {
+      let best: { range: Range; atStart: boolean; far: number } | null = null;
+      for (const range of this.ranges) {
+        for (const atStart of [true, false]) {
+          const record = atStart ? range.first : range.last;
+          const far = Math.min(Math.abs(record - this.focus), Math.abs(record - this.head));
+          if (best === null || far > best.far) best = { range, atStart, far };
+        }
+      }
+      if (best === null) return;
+      const { range, atStart } = best;
+      const record = atStart ? range.first++ : range.last--;
+      const frame = this.frames.get(record);
+      this.frames.delete(record);
+      this.bytes -= frame?.length ?? 0;
+      if (range.first > range.last) this.ranges.splice(this.ranges.indexOf(range), 1);
+    }
+    for (const record of this.snapshots.keys()) {
+      if (this.rangeAt(record) === undefined) this.dropSnapshot(record);
+    }
+  }
+
+  // -- states -------------------------------------------------------------------------------------------------------
+
+  hasSnapshot(record: number): boolean {
+    return this.snapshots.has(record);
+  }
+
+  /** Keep a state; past the bound every second one goes, and the oldest half when they are few. */
+  addSnapshot(snapshot: FoldSnapshot): void {
+    if (snapshot.bytes > this.bounds.snapshotBytes / 2) return;
+    this.dropSnapshot(snapshot.record);
+    this.snapshots.set(snapshot.record, snapshot);
+    this.snapshotBytes += snapshot.bytes;
+    if (this.snapshotBytes <= this.bounds.snapshotBytes) return;
+    const records = [...this.snapshots.keys()].sort((a, b) => a - b);
+    for (let i = 1; i < records.length; i += 2) {
+      if (records[i] !== snapshot.record) this.dropSnapshot(records[i]!);
+    }
+  }
+
+  private dropSnapshot(record: number): void {
+    const snapshot = this.snapshots.get(record);
+    if (snapshot === undefined) return;
+    this.snapshots.delete(record);
+    this.snapshotBytes -= snapshot.bytes;
+  }
+
+  /** The last kept state at or before a record from which all frames up to it are there. */
+  snapshotBefore(record: number): FoldSnapshot | undefined {
+    let best: FoldSnapshot | undefined;
+    for (const [at, snapshot] of this.snapshots) {
+      if (at <= record && (best === undefined || at > best.record) && this.holds(at, record)) best = snapshot;
+    }
+    return best;
+  }
+}

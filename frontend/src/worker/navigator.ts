@@ -1,0 +1,266 @@
+/**
+ * Moves one fold to a step of the session: forwards, backwards by undoing, from a kept state, or from the server.
+ *
+ * Work is done in slices, and the goal may change at any time: the latest one wins. A seek that is on its way is let
+ * finish when what it brings is of use, since a dragged playhead asks for its neighbours next.
+ */
+
+import { type AnyRecord, type Fold, isRecord } from '../ledger/fold';
+import { openFrame } from '../ledger/frame';
+import type { Keyframe, Step } from '../ledger/generated/types';
+import { peekFrame } from '../ledger/peek';
+import type { Changes } from './changes';
+import type { History } from './history';
+import type { Series } from './series';
+import { type Requests, ServerError } from './source';
+
+/** To put a state back costs about as much as this many operations a block. */
+const RESTORE_COST = 0.1;
+/** Ask for more while this many records are left in front of a reader that moves forwards. */
+const AHEAD_RECORDS = 300;
+
+export interface NavigatorHandlers {
+  /** The fold applied a record. */
+  applied(fold: Fold, record: AnyRecord): void;
+  /** Bytes that could not be read, or an operation that is not known. */
+  fault(record: number, message: string): void;
+  notice(message: string): void;
+  /** There may be more to do. */
+  wake(): void;
+}
+
+export class Navigator {
+  goal: number | null = null;
+  /** The record of the step that the fold is at, decoded. */
+  current: Step | null = null;
+  private seeking: { step: number; abort: AbortController } | null = null;
+  private fetchingAhead = false;
+  private reachedEnd = -1;
+
+  constructor(
+    readonly fold: Fold,
+    private readonly history: History,
+    private readonly series: Series,
+    private readonly requests: Requests,
+    private readonly changes: Changes,
+    private readonly handlers: NavigatorHandlers,
+  ) {}
+
+  get moving(): boolean {
+    return this.goal !== null;
+  }
+
+  get waiting(): boolean {
+    return this.seeking !== null;
+  }
+
+  go(step: number): void {
+    this.goal = step;
+    if (this.seeking !== null && Math.abs(this.seeking.step - step) > 2000) this.dropSeek();
+    this.handlers.wake();
+  }
+
+  /** Stay where the fold is. */
+  stop(): void {
+    this.goal = null;
+    this.dropSeek();
+  }
+
+  private dropSeek(): void {
+    this.seeking?.abort.abort();
+    this.seeking = null;
+  }
+
+  /** Move for a while; true when there is more to do at once. */
+  work(deadline: number): boolean {
+    const { goal, fold } = this;
+    if (goal === null) return false;
+    if (!this.reachable(goal)) {
+      if (this.seeking === null) void this.seek(goal);
+      return false;
+    }
+    while (performance.now() < deadline) {
+      if (this.arrived(goal)) {
+        this.arrive();
+        return false;
+      }
+      const ok = fold.step < goal || this.textFollows(goal) ? this.forward() : this.backward();
+      if (!ok) {
+        this.goal = null;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // -- ways ---------------------------------------------------------------------------------------------------------
+
+  /** Can the fold go to the step with what is here? Puts a kept state back where that is the shorter way. */
+  private reachable(goal: number): boolean {
+    const { fold, history, series } = this;
+    const record = series.get('record', goal);
+    if (Number.isNaN(record)) return fold.loaded && fold.step === goal;
+    const op = series.get('op', goal);
+    const direct =
+      fold.loaded &&
+      (fold.step <= goal ? history.holds(fold.record, record) : history.holds(record - 1, fold.record));
+    const cost = direct ? Math.abs(op - fold.op) : Number.POSITIVE_INFINITY;
+    const snapshot = history.snapshotBefore(record);
+    if (snapshot === undefined) return direct;
+    if (op - snapshot.op + fold.numBlocks * RESTORE_COST < cost) {
+      fold.restore(snapshot);
+      this.changes.all();
+    }
+    return true;
+  }
+
+  private typeAt(record: number): string | null {
+    const frame = this.history.get(record);
+    return frame === undefined ? null : peekFrame(frame).type;
+  }
+
+  private textFollows(goal: number): boolean {
+    return this.fold.step === goal && this.typeAt(this.fold.record + 1) === 'text';
+  }
+
+  /** At the step, behind its text record, and not behind what came between it and the next step. */
+  private arrived(goal: number): boolean {
+    const { fold } = this;
+    if (!fold.loaded || fold.step !== goal || this.textFollows(goal)) return false;
+    const type = this.typeAt(fold.record);
+    return (
+      type === null || type === 'step' || type === 'text' || !this.history.holds(fold.record - 2, fold.record)
+    );
+  }
+
+  private forward(): boolean {
+    const { fold } = this;
+    const record = fold.record + 1;
+    const frame = this.history.get(record);
+    if (frame === undefined) return false;
+    try {
+      const opened = openFrame(frame);
+      if (!isRecord(opened)) throw new Error(`a ${opened.type} among the records`);
+      fold.apply(opened);
+      if (opened.type === 'step') this.changes.add(fold.blocks);
+      else if (opened.type === 'keyframe' || opened.type === 'gap') this.changes.all();
+      this.handlers.applied(fold, opened);
+      return true;
+    } catch (error) {
+      this.handlers.fault(record, (error as Error).message);
+      return false;
+    }
+  }
+
+  private backward(): boolean {
+    const { fold } = this;
+    const frame = this.history.get(fold.record);
+    if (frame === undefined) return false;
+    try {
+      const opened = openFrame(frame);
+      if (!isRecord(opened)) throw new Error(`a ${opened.type} among the records`);
+      const before = this.series.get('time', fold.step - 1);
+      fold.undo(opened, Number.isNaN(before) ? 0 : before);
+      if (opened.type === 'step') this.changes.add(fold.blocks);
+      return true;
+    } catch (error) {
+      this.handlers.fault(fold.record, (error as Error).message);
+      return false;
+    }
+  }
+
+  private arrive(): void {
+    this.goal = null;
+    this.look();
+    this.changes.jump();
+    const { current, fold } = this;
+    if (current !== null) fold.verified = fold.lanes.differing(current.digest).length === 0;
+    void this.fetchAhead();
+  }
+
+  /** Decode the record of the present step. */
+  look(): void {
+    const { fold } = this;
+    this.current = null;
+    for (let record = fold.record; record >= fold.record - 1; record--) {
+      const frame = this.history.get(record);
+      if (frame === undefined) return;
+      if (peekFrame(frame).type !== 'step') continue;
+      const step = openFrame(frame) as Step;
+      if (step.step === fold.step) this.current = step;
+      return;
+    }
+  }
+
+  // -- the server ---------------------------------------------------------------------------------------------------
+
+  private async seek(step: number): Promise<void> {
+    const seeking = { step, abort: new AbortController() };
+    this.seeking = seeking;
+    try {
+      const frames = await this.requests.seek(step, seeking.abort.signal);
+      if (this.seeking !== seeking) return;
+      this.seeking = null;
+      this.take(frames, step);
+    } catch (error) {
+      if (this.seeking !== seeking) return;
+      this.seeking = null;
+      if (this.goal === step) this.goal = null;
+      if (error instanceof ServerError)
+        this.handlers.notice(`Step ${step} could not be loaded: ${error.message}.`);
+      else this.handlers.fault(this.fold.record + 1, (error as Error).message);
+    }
+    this.handlers.wake();
+  }
+
+  private take(frames: Uint8Array[], step: number): void {
+    const [first, ...rest] = frames;
+    const keyframe = first === undefined ? null : (openFrame(first) as Keyframe);
+    if (first === undefined || keyframe?.type !== 'keyframe')
+      throw new Error('a seek does not begin with a keyframe');
+    if (keyframe.audited === true) this.history.add(keyframe.record, first.slice());
+    this.history.focus = keyframe.record;
+    this.history.addAll(rest);
+    this.learn(rest);
+    // The goal may have moved meanwhile. What came is shown when nothing better is at hand: the picture follows a drag.
+    if (this.goal !== null && this.goal !== step && this.reachable(this.goal)) return;
+    this.fold.load(keyframe);
+    this.changes.all();
+    this.handlers.applied(this.fold, keyframe);
+    if (this.goal !== null && this.goal !== step) {
+      const goal = this.goal;
+      while (this.fold.step < step && this.forward()) {}
+      this.look();
+      this.goal = goal;
+    }
+  }
+
+  /** Where the table of steps does not know their records (it came late, or not at all), the frames tell. */
+  private learn(frames: readonly Uint8Array[]): void {
+    for (const frame of frames) {
+      const { type, record } = peekFrame(frame);
+      if (type !== 'step' || record === null) continue;
+      const step = openFrame(frame) as Step;
+      if (this.series.has(step.step)) return;
+      this.series.place(step);
+    }
+  }
+
+  /** Ask for what comes next before the reader gets there. */
+  private async fetchAhead(): Promise<void> {
+    const range = this.history.rangeAt(this.fold.record);
+    if (this.fetchingAhead || range === undefined) return;
+    if (range.last - this.fold.record > AHEAD_RECORDS || range.last <= this.reachedEnd) return;
+    this.fetchingAhead = true;
+    try {
+      const frames = await this.requests.frames(range.last);
+      this.history.focus = this.fold.record;
+      if (frames.length === 0) this.reachedEnd = range.last;
+      this.history.addAll(frames);
+    } catch {
+      // Not needed yet: a seek will say what is wrong.
+    } finally {
+      this.fetchingAhead = false;
+    }
+  }
+}

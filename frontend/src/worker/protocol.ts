@@ -1,0 +1,128 @@
+/**
+ * What the page and its ledger worker say to one another.
+ *
+ * The worker holds the session: it decodes, folds, keeps history and moves through it. The page holds nothing but the
+ * last {@link View}. The worker sends a view when it has something new *and* a credit; the page gives the next credit
+ * when it has drawn, so there is at most one view on its way and one an animation frame.
+ */
+
+import type { Usage } from '../ledger/fold';
+import type { Health, Hello, Status } from '../ledger/generated/types';
+import type { EventFilter, EventList } from './answers/events';
+import type { BlockAnswer, RequestAnswer, Selection } from './answers/inspect';
+import type { QueueAnswer } from './answers/queue';
+import type { SchedulerAnswer } from './answers/scheduler';
+import type { TablesAnswer } from './answers/tables';
+import type { Buckets } from './series';
+
+/** Where the view is: at the live end, at one step, or moving from a step on at the recorded pace. */
+export type Mode = 'follow' | 'at' | 'play';
+
+/**
+ * The digest light. Green only when this page folded the record and its lanes equal the record's; red at the first
+ * fault, and for good; grey while nothing is known.
+ */
+export interface Light {
+  readonly colour: 'green' | 'red' | 'grey';
+  readonly record: number | null;
+  readonly message: string;
+}
+
+/** The way to the server: `replay` needs none. */
+export type LinkState = 'connecting' | 'open' | 'lost' | 'replay';
+
+export interface Position {
+  readonly mode: Mode;
+  /** Is there a state to show at all? */
+  readonly loaded: boolean;
+  readonly record: number;
+  readonly step: number;
+  readonly op: number;
+  /** ns since the session's start. */
+  readonly time: number;
+  /** The last step and record that the session has, as far as this page knows. */
+  readonly lastStep: number;
+  readonly lastRecord: number;
+  /** Is the view on its way to another step? */
+  readonly moving: boolean;
+  /** The step that was asked for, where it is not yet reached. */
+  readonly target: number | null;
+}
+
+/** Changes of the memory map: words as in {@link packBlock}. */
+export interface MapChange {
+  /** A word for each block, in place of all. */
+  readonly full: Uint32Array | null;
+  readonly blocks: Uint32Array;
+  readonly words: Uint32Array;
+  /** Blocks that glow: what changed since the last view (following) or in the present step (elsewhere). */
+  readonly glow: Uint32Array;
+  /** Forget all earlier glow. */
+  readonly jump: boolean;
+}
+
+/** What the page wants to see beside the map. Asked again whenever it changes. */
+export interface Wants {
+  readonly tables: { from: number; to: number } | null;
+  readonly queue: number;
+  readonly scheduler: boolean;
+  readonly events: EventFilter | null;
+  readonly selection: Selection;
+  /** Steps `from` to `to` of the timeline (null: all) in `width` buckets. */
+  readonly series: { from: number | null; to: number | null; width: number } | null;
+}
+
+export interface View {
+  readonly position: Position;
+  readonly usage: Usage;
+  /** Blocks that can be used (null blocks are not). */
+  readonly usable: number;
+  readonly light: Light;
+  readonly link: LinkState;
+  /** Is the engine's link to the server up? */
+  readonly health: Health | null;
+  readonly status: Status | null;
+  /** ms between the sealing of the last record that arrived and now; null when not live. */
+  readonly lag: number | null;
+  readonly gaps: number;
+  /** Something that could not be done, to be said to the reader. */
+  readonly notice: string | null;
+  readonly map: MapChange | null;
+  readonly tables: TablesAnswer | null;
+  readonly queue: QueueAnswer | null;
+  readonly scheduler: SchedulerAnswer | null;
+  readonly events: EventList | null;
+  readonly block: BlockAnswer | null;
+  readonly request: RequestAnswer | null;
+  readonly series: Buckets | null;
+  /** Blocks of the selected sequence or request. */
+  readonly marked: Uint32Array | null;
+  /** Does it say anything new about the panels (or only about map and position)? */
+  readonly panels: boolean;
+}
+
+export type ToWorker =
+  | {
+      kind: 'open';
+      session: string;
+      api: string;
+      live: boolean;
+      step: number | null;
+      lastStep: number;
+      lastRecord: number;
+    }
+  | { kind: 'close' }
+  | { kind: 'follow' }
+  | { kind: 'seek'; step: number }
+  | { kind: 'play'; rate: number }
+  | { kind: 'pause' }
+  | { kind: 'wants'; wants: Wants }
+  | { kind: 'credit' }
+  | { kind: 'retry' }
+  | { kind: 'ask'; id: number; question: 'state' | 'ready' };
+
+export type FromWorker =
+  | { kind: 'opened'; session: string; hello: Hello }
+  | { kind: 'failed'; session: string; message: string }
+  | { kind: 'view'; view: View }
+  | { kind: 'answer'; id: number; value: unknown };

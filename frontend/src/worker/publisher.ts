@@ -1,0 +1,142 @@
+/** Makes the view that the page sees of a session: the map at every frame, the panels less often. */
+
+import { plainState } from '../ledger/plain';
+import { EVERYTHING } from './answers/events';
+import { blockAnswer, blocksOf, requestAnswer } from './answers/inspect';
+import { queueAnswer } from './answers/queue';
+import { schedulerAnswer } from './answers/scheduler';
+import { tablesAnswer } from './answers/tables';
+import type { View, Wants } from './protocol';
+import { Scan } from './scan';
+import type { Session } from './session';
+
+/** ms between two states of the panels while they change by themselves: calm to read, and cheap. */
+const PANEL_INTERVAL = 90;
+
+const NOTHING: Wants = {
+  tables: null,
+  queue: 0,
+  scheduler: false,
+  events: null,
+  selection: { block: null, sequence: null, request: null },
+  series: null,
+};
+
+export class Publisher {
+  private wants: Wants = NOTHING;
+  private readonly events: Scan;
+  private readonly biography: Scan;
+  private readonly story: Scan;
+  private lastPanels = 0;
+  private forced = true;
+
+  constructor(private readonly session: Session) {
+    const requestOf = (sequence: number): number => session.requestOf(sequence);
+    this.events = new Scan(session.history, requestOf, EVERYTHING, 400, 60);
+    this.biography = new Scan(session.history, requestOf, EVERYTHING, 200, 0);
+    this.story = new Scan(session.history, requestOf, { ...EVERYTHING, decisions: true }, 200, 0);
+  }
+
+  want(wants: Wants): void {
+    this.wants = wants;
+    const { block } = wants.selection;
+    const request = this.selectedRequest();
+    if (wants.events !== null) this.events.look(wants.events);
+    if (block !== null) this.biography.look({ ...EVERYTHING, block });
+    if (request !== null) this.story.look({ ...EVERYTHING, request, decisions: true });
+    this.forced = true;
+  }
+
+  private selectedRequest(): number | null {
+    const { sequence, request } = this.wants.selection;
+    if (sequence === null) return request;
+    return this.session.requestOf(sequence, request ?? -1);
+  }
+
+  /** Look through the history for what the panels list; true when there is more to look at. */
+  work(deadline: number): boolean {
+    const { fold } = this.session;
+    let more = false;
+    if (this.wants.events !== null) more = this.events.work(fold, deadline);
+    if (this.wants.selection.block !== null) more = this.biography.work(fold, deadline) || more;
+    if (this.selectedRequest() !== null) more = this.story.work(fold, deadline) || more;
+    return more;
+  }
+
+  private get panelsChanged(): boolean {
+    return this.session.dirty || this.events.changed || this.biography.changed || this.story.changed;
+  }
+
+  /** ms until there may be something to say; 0: now; null: nothing. */
+  due(now: number): number | null {
+    if (this.forced || this.session.changes.any) return 0;
+    if (!this.panelsChanged) return null;
+    return Math.max(0, this.lastPanels + PANEL_INTERVAL - now);
+  }
+
+  /** The next view, and what of it can be handed over instead of copied. */
+  view(now: number): { view: View; transfer: ArrayBuffer[] } {
+    const { session, wants } = this;
+    const { fold } = session;
+    const panels = this.forced || (this.panelsChanged && now >= this.lastPanels + PANEL_INTERVAL);
+    const glow = session.mode === 'at' ? session.touchedByStep() : null;
+    const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, glow) : null;
+    const { selection } = wants;
+    const request = this.selectedRequest();
+    const view: View = {
+      position: session.position(),
+      usage: fold.usage(),
+      usable: session.usable(),
+      light: session.light(),
+      link: session.link,
+      health: session.health,
+      status: session.status,
+      lag: session.lag,
+      gaps: session.gaps,
+      notice: session.notice,
+      map,
+      tables:
+        panels && wants.tables
+          ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to)
+          : null,
+      queue: panels && wants.queue > 0 ? queueAnswer(fold.blocks, wants.queue) : null,
+      scheduler: panels && wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
+      events: panels && wants.events !== null ? this.events.answer(fold) : null,
+      block:
+        panels && selection.block !== null
+          ? blockAnswer(fold, selection.block, this.biography.answer(fold))
+          : null,
+      request:
+        panels && request !== null
+          ? requestAnswer(fold, request, selection.sequence, this.story.answer(fold))
+          : null,
+      marked: panels && request !== null ? blocksOf(fold, selection) : null,
+      series: panels ? this.series() : null,
+      panels,
+    };
+    if (panels) {
+      this.forced = false;
+      this.lastPanels = now;
+      session.dirty = false;
+      this.events.changed = false;
+      this.biography.changed = false;
+      this.story.changed = false;
+    }
+    const transfer = [map?.full, map?.blocks, map?.words, map?.glow]
+      .filter((array): array is Uint32Array => array != null && array.length > 0)
+      .map((array) => array.buffer as ArrayBuffer);
+    return { view, transfer: [...new Set(transfer)] };
+  }
+
+  private series(): View['series'] {
+    const { series } = this.wants;
+    if (series === null) return null;
+    const { length } = this.session.series;
+    return this.session.series.buckets(series.from ?? 0, series.to ?? Math.max(1, length), series.width);
+  }
+
+  /** The whole state, for tests and for whoever wants to look at it by hand. */
+  state(): unknown {
+    return plainState(this.session.fold);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Reads the loaded history for the rows that meet a filter: backwards from the view until enough are found, and
+ * forwards as the view moves. Done in slices while there is nothing else to do, so it never delays a fold.
+ */
+
+import type { Fold } from '../ledger/fold';
+import { isRecord } from '../ledger/fold';
+import { openFrame } from '../ledger/frame';
+import { type EventFilter, type EventList, type EventRow, rowsOf, sameFilter } from './answers/events';
+import type { History } from './history';
+
+const MAX_ROWS = 6000;
+
+export class Scan {
+  private rows: EventRow[] = [];
+  /** The records that were looked at, both included; empty when `low` > `high`. */
+  private low = 0;
+  private high = -1;
+  private fromStep = 0;
+  private firstLoaded = false;
+  changed = true;
+
+  constructor(
+    private readonly history: History,
+    private readonly requestOf: (sequence: number) => number,
+    public filter: EventFilter,
+    /** How many rows before and after the present position are wanted. */
+    private readonly before: number,
+    private readonly after: number,
+  ) {}
+
+  /** Look for something else. */
+  look(filter: EventFilter): void {
+    if (sameFilter(filter, this.filter)) return;
+    this.filter = filter;
+    this.reset(0);
+  }
+
+  private reset(record: number): void {
+    this.rows = [];
+    this.low = record + 1;
+    this.high = record;
+    this.firstLoaded = false;
+    this.changed = true;
+  }
+
+  /** Go on for a while; true when there is more to look at. */
+  work(fold: Fold, deadline: number): boolean {
+    if (!fold.loaded) return false;
+    const at = fold.record;
+    const far =
+      this.high < this.low ||
+      at < this.low - 1 ||
+      at > this.high + 64 ||
+      !this.history.holds(this.low - 1, this.high);
+    if (far) this.reset(at);
+    do {
+      const behind = this.indexAfter(fold.op);
+      if (
+        this.high < at ||
+        (this.rows.length - behind < this.after && this.history.get(this.high + 1) !== undefined)
+      ) {
+        if (!this.read(this.high + 1, false)) return false;
+      } else if (behind < this.before && !this.firstLoaded) {
+        if (!this.read(this.low - 1, true)) {
+          this.firstLoaded = true;
+          this.changed = true;
+        }
+      } else return false;
+    } while (performance.now() < deadline);
+    return true;
+  }
+
+  private read(record: number, backwards: boolean): boolean {
+    const frame = this.history.get(record);
+    if (frame === undefined) return false;
+    let rows: EventRow[] = [];
+    try {
+      const opened = openFrame(frame);
+      if (isRecord(opened) && opened.type === 'step') {
+        rows = rowsOf(opened, this.filter, this.requestOf);
+        if (backwards || this.rows.length === 0) this.fromStep = opened.step;
+      }
+    } catch {
+      // What can't be read is the fold's to report.
+    }
+    if (backwards) {
+      this.low = record;
+      if (rows.length > 0) this.rows = rows.concat(this.rows);
+    } else {
+      this.high = record;
+      if (rows.length > 0) this.rows.push(...rows);
+      if (this.rows.length > MAX_ROWS) {
+        this.rows = this.rows.slice(MAX_ROWS / 2);
+        this.fromStep = this.rows[0]!.step;
+        this.firstLoaded = true;
+      }
+    }
+    if (rows.length > 0) this.changed = true;
+    return true;
+  }
+
+  /** How many rows lie before the operation `op`. */
+  private indexAfter(op: number): number {
+    let low = 0;
+    let high = this.rows.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.rows[middle]!.op < op) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** What was found around the present position. */
+  answer(fold: Fold): EventList {
+    this.changed = false;
+    const now = this.indexAfter(fold.op);
+    const from = Math.max(0, now - this.before);
+    return {
+      rows: this.rows.slice(from, now + this.after),
+      now: now - from,
+      fromStep: from > 0 ? this.rows[from]!.step : this.fromStep,
+      complete: from === 0 && this.firstLoaded,
+    };
+  }
+}

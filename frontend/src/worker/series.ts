@@ -1,0 +1,226 @@
+/**
+ * A row a step, dense by step number: usage, tokens, what happened. Filled from the server's table of steps and from
+ * this page's own fold, whichever comes first; drawn by the timeline, and used to find records by step or time.
+ */
+
+import type { Usage } from '../ledger/fold';
+import { Operation } from '../ledger/generated/constants';
+import type { Step } from '../ledger/generated/types';
+
+export const SERIES = [
+  'record',
+  'op',
+  'time',
+  'active',
+  'shared',
+  'cached',
+  'free',
+  'prefill_tokens',
+  'decode_tokens',
+  'budget',
+  'allocate',
+  'evict',
+  'copy',
+  'preempted',
+] as const;
+export type SeriesName = (typeof SERIES)[number];
+
+/** The server's answer to `GET …/steps`: columns. */
+export type StepColumns = { step: number[] } & Partial<Record<SeriesName, number[]>>;
+
+/** What the timeline draws: a bucket of steps a pixel or so. */
+export interface Buckets {
+  /** Steps `from` (included) to `to` (excluded), `per` in a bucket. */
+  from: number;
+  to: number;
+  per: number;
+  /** For each bucket; NaN where nothing is known. */
+  active: Float32Array;
+  shared: Float32Array;
+  cached: Float32Array;
+  prefill: Float32Array;
+  decode: Float32Array;
+  evict: Float32Array;
+  copy: Float32Array;
+  preempted: Float32Array;
+  /** The largest number of tokens in a step. */
+  maxTokens: number;
+}
+
+export class Series {
+  private columns: Record<SeriesName, Float64Array>;
+  private capacity = 1024;
+  /** Steps up to (excluded) this one may be known. */
+  length = 0;
+
+  constructor() {
+    this.columns = Object.fromEntries(
+      SERIES.map((name) => [name, new Float64Array(this.capacity).fill(Number.NaN)]),
+    ) as Record<SeriesName, Float64Array>;
+  }
+
+  private reserve(length: number): void {
+    if (length > this.capacity) {
+      this.capacity = Math.max(length, 2 * this.capacity);
+      for (const name of SERIES) {
+        const grown = new Float64Array(this.capacity).fill(Number.NaN);
+        grown.set(this.columns[name]);
+        this.columns[name] = grown;
+      }
+    }
+    this.length = Math.max(this.length, length);
+  }
+
+  has(step: number): boolean {
+    return step >= 0 && step < this.length && !Number.isNaN(this.columns.record[step]!);
+  }
+
+  get(name: SeriesName, step: number): number {
+    return step >= 0 && step < this.length ? this.columns[name][step]! : Number.NaN;
+  }
+
+  /** Take the server's rows. */
+  load(rows: StepColumns): void {
+    const last = rows.step.at(-1);
+    if (last === undefined) return;
+    this.reserve(last + 1);
+    for (const name of SERIES) {
+      const from = rows[name];
+      if (from === undefined) continue;
+      const to = this.columns[name];
+      for (let i = 0; i < rows.step.length; i++) to[rows.step[i]!] = from[i]!;
+    }
+  }
+
+  /** Take a step that this page folded. */
+  append(step: Step, usage: Usage): void {
+    if (!Number.isSafeInteger(step.step) || step.step < 0 || step.step > this.length + 1e7) return;
+    this.reserve(step.step + 1);
+    const set = (name: SeriesName, value: number): void => {
+      this.columns[name][step.step] = value;
+    };
+    let prefill = 0;
+    let preempted = 0;
+    for (const decision of step.decisions ?? []) {
+      if (decision.kind === 'scheduled') prefill += decision.tokens;
+      else if (decision.kind === 'preempted') preempted++;
+    }
+    let allocate = 0;
+    let evict = 0;
+    let copy = 0;
+    for (const kind of step.operations?.kind ?? []) {
+      if (kind === Operation.allocate) allocate++;
+      else if (kind === Operation.evict) evict++;
+      else if (kind === Operation.copy) copy++;
+    }
+    set('record', step.record);
+    set('op', step.op);
+    set('time', step.sealed);
+    set('active', usage.active);
+    set('shared', usage.shared);
+    set('cached', usage.cached);
+    set('free', usage.free);
+    set('prefill_tokens', prefill);
+    set('decode_tokens', Math.max(0, (step.tokens ?? 0) - prefill));
+    set('budget', step.budget ?? 0);
+    set('allocate', allocate);
+    set('evict', evict);
+    set('copy', copy);
+    set('preempted', preempted);
+  }
+
+  /** Know where a step is, and no more. */
+  place(step: Step): void {
+    this.reserve(step.step + 1);
+    this.columns.record[step.step] = step.record;
+    this.columns.op[step.step] = step.op;
+    this.columns.time[step.step] = step.sealed;
+  }
+
+  /** The last step whose time is at most `time`. */
+  stepAt(time: number): number {
+    const column = this.columns.time;
+    let low = 0;
+    let high = this.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      const value = column[middle]!;
+      if (Number.isNaN(value) || value > time) high = middle - 1;
+      else low = middle;
+    }
+    return low;
+  }
+
+  /** The first hole between known steps, as [first, last], or null. */
+  hole(): [number, number] | null {
+    const { record } = this.columns;
+    let first = -1;
+    for (let step = 0; step < this.length; step++) {
+      const unknown = Number.isNaN(record[step]!);
+      if (unknown && first < 0) first = step;
+      if (!unknown && first >= 0) return [first, step - 1];
+    }
+    return null;
+  }
+
+  /** Steps `from` to `to` in at most `width` buckets. */
+  buckets(from: number, to: number, width: number): Buckets {
+    const per = Math.max(1, Math.ceil((to - from) / Math.max(1, width)));
+    const start = Math.floor(from / per) * per;
+    const count = Math.max(0, Math.ceil((to - start) / per));
+    const make = (): Float32Array => new Float32Array(count);
+    const out: Buckets = {
+      from: start,
+      to,
+      per,
+      active: make(),
+      shared: make(),
+      cached: make(),
+      prefill: make(),
+      decode: make(),
+      evict: make(),
+      copy: make(),
+      preempted: make(),
+      maxTokens: 0,
+    };
+    const { columns } = this;
+    for (let bucket = 0; bucket < count; bucket++) {
+      let known = 0;
+      let active = 0;
+      let shared = 0;
+      let cached = 0;
+      let prefill = 0;
+      let decode = 0;
+      let evict = 0;
+      let copy = 0;
+      let preempted = 0;
+      const end = Math.min(this.length, start + (bucket + 1) * per);
+      for (let step = Math.max(0, start + bucket * per); step < end; step++) {
+        const a = columns.active[step]!;
+        if (Number.isNaN(a)) continue;
+        known++;
+        active += a;
+        shared += columns.shared[step]!;
+        cached += columns.cached[step]!;
+        const p = columns.prefill_tokens[step]!;
+        const d = columns.decode_tokens[step]!;
+        // The tallest step of a bucket stands for it: a burst must not vanish in a mean.
+        if (p > prefill) prefill = p;
+        if (d > decode) decode = d;
+        evict += columns.evict[step]!;
+        copy += columns.copy[step]!;
+        preempted += columns.preempted[step]!;
+      }
+      out.active[bucket] = active / known;
+      out.shared[bucket] = shared / known;
+      out.cached[bucket] = cached / known;
+      out.prefill[bucket] = prefill;
+      out.decode[bucket] = decode;
+      out.evict[bucket] = evict;
+      out.copy[bucket] = copy;
+      out.preempted[bucket] = preempted;
+      out.maxTokens = Math.max(out.maxTokens, prefill + decode);
+    }
+    return out;
+  }
+}

@@ -1,0 +1,138 @@
+/** The way to the server: a websocket for what happens now, requests for what happened before. */
+
+import { unpackFrames } from '../ledger/frame';
+import type { StepColumns } from './series';
+
+export class ServerError extends Error {
+  override name = 'ServerError';
+  constructor(
+    message: string,
+    readonly status: number,
+  ) {
+    super(message);
+  }
+}
+
+/** The requests of one session. `api` is the address of the API, with a slash at its end. */
+export class Requests {
+  private readonly base: string;
+
+  constructor(api: string, session: string) {
+    this.base = new URL(`sessions/${encodeURIComponent(session)}/`, api).href;
+  }
+
+  private async get(path: string, signal?: AbortSignal): Promise<Response> {
+    let response: Response;
+    try {
+      response = await fetch(this.base + path, signal === undefined ? {} : { signal });
+    } catch (error) {
+      if ((error as Error).name === 'AbortError') throw error;
+      throw new ServerError('the server does not answer', 0);
+    }
+    if (response.ok) return response;
+    const body = (await response.json().catch(() => ({}))) as { detail?: unknown };
+    const detail = typeof body.detail === 'string' ? body.detail : response.statusText;
+    throw new ServerError(detail || `status ${response.status}`, response.status);
+  }
+
+  private async bytes(path: string, signal?: AbortSignal): Promise<Uint8Array> {
+    return new Uint8Array(await (await this.get(path, signal)).arrayBuffer());
+  }
+
+  hello(): Promise<Uint8Array> {
+    return this.bytes('hello');
+  }
+
+  async steps(): Promise<StepColumns> {
+    return (await (await this.get('steps')).json()) as StepColumns;
+  }
+
+  /** A keyframe before the step, then every frame through it and some more. */
+  async seek(step: number, signal: AbortSignal): Promise<Uint8Array[]> {
+    return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=262144`, signal));
+  }
+
+  async frames(after: number): Promise<Uint8Array[]> {
+    return unpackFrames(await this.bytes(`frames?after=${after}&limit_bytes=1048576`));
+  }
+
+  liveUrl(after: number | null): string {
+    const url = new URL(`live${after === null ? '' : `?after=${after}`}`, this.base);
+    url.protocol = url.protocol.replace('http', 'ws');
+    return url.href;
+  }
+}
+
+/** The server closes with this code when the session is not live (any more). */
+const NOT_LIVE = 4404;
+const FIRST_DELAY = 500;
+const LAST_DELAY = 8000;
+
+export interface LiveHandlers {
+  /** The last record that is there, to go on from; null: begin with a keyframe. */
+  after(): number | null;
+  frame(bytes: Uint8Array): void;
+  open(): void;
+  /** Lost; it is tried again by itself. */
+  lost(): void;
+  /** The session is not live. */
+  ended(): void;
+}
+
+/** A websocket that reconnects, with growing pauses. */
+export class Live {
+  private socket: WebSocket | null = null;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private delay = FIRST_DELAY;
+  private closed = false;
+
+  constructor(
+    private readonly requests: Requests,
+    private readonly handlers: LiveHandlers,
+  ) {
+    this.connect();
+  }
+
+  private connect(): void {
+    this.timer = null;
+    if (this.closed) return;
+    const socket = new WebSocket(this.requests.liveUrl(this.handlers.after()));
+    socket.binaryType = 'arraybuffer';
+    this.socket = socket;
+    socket.onopen = () => this.handlers.open();
+    socket.onmessage = (event: MessageEvent<ArrayBuffer | string>) => {
+      if (this.socket !== socket || typeof event.data === 'string') return;
+      this.delay = FIRST_DELAY;
+      this.handlers.frame(new Uint8Array(event.data));
+    };
+    socket.onclose = (event) => {
+      if (this.socket !== socket || this.closed) return;
+      this.socket = null;
+      if (event.code === NOT_LIVE) {
+        this.closed = true;
+        this.handlers.ended();
+        return;
+      }
+      this.handlers.lost();
+      this.timer = setTimeout(() => this.connect(), this.delay);
+      this.delay = Math.min(LAST_DELAY, this.delay * 2);
+    };
+  }
+
+  /** Connect anew, now: after a fault, or because the reader asks. */
+  restart(): void {
+    if (this.closed) return;
+    if (this.timer !== null) clearTimeout(this.timer);
+    const socket = this.socket;
+    this.socket = null;
+    socket?.close();
+    this.connect();
+  }
+
+  close(): void {
+    this.closed = true;
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.socket?.close();
+    this.socket = null;
+  }
+}

@@ -1,0 +1,134 @@
+/** The ledger worker: receives what the page asks, lets the session work in slices, and sends views. */
+
+import type { FromWorker, ToWorker } from './protocol';
+import { Publisher } from './publisher';
+import { Session } from './session';
+
+/** ms of work between two looks at what the page asks. */
+const SLICE = 10;
+const FRAME = 16;
+
+const scope = globalThis as unknown as {
+  postMessage(message: FromWorker, transfer?: Transferable[]): void;
+  onmessage: ((event: MessageEvent<ToWorker>) => void) | null;
+};
+
+let session: Session | null = null;
+let publisher: Publisher | null = null;
+let opening = 0;
+let credit = false;
+let wants: Extract<ToWorker, { kind: 'wants' }>['wants'] | null = null;
+let waiting: { id: number; question: 'state' | 'ready' }[] = [];
+
+// A message to oneself comes back sooner than a timer, and lets other messages in between.
+const channel = new MessageChannel();
+let woken = false;
+let timer: ReturnType<typeof setTimeout> | null = null;
+
+function wake(): void {
+  if (woken) return;
+  woken = true;
+  channel.port2.postMessage(0);
+}
+
+function wakeIn(ms: number): void {
+  if (timer !== null) return;
+  timer = setTimeout(() => {
+    timer = null;
+    wake();
+  }, ms);
+}
+
+channel.port1.onmessage = () => {
+  woken = false;
+  if (session === null || publisher === null) return;
+  const state = session.work(SLICE);
+  // Lists are looked up when there is nothing more urgent, and at least a little in any case.
+  const looking = publisher.work(performance.now() + (state === 'again' ? 1 : SLICE));
+  answerWaiting();
+  const now = performance.now();
+  const due = publisher.due(now);
+  if (due !== null && credit) {
+    if (due === 0) {
+      const { view, transfer } = publisher.view(now);
+      credit = false;
+      scope.postMessage({ kind: 'view', view }, transfer);
+    } else wakeIn(due);
+  }
+  if (state === 'again' || looking) wake();
+  else if (state === 'soon') wakeIn(FRAME);
+};
+
+/** Questions wait until the view is where it was asked to be. */
+function answerWaiting(): void {
+  if (waiting.length === 0 || session === null || publisher === null) return;
+  if (session.navigator.moving || !session.fold.loaded) return;
+  for (const { id, question } of waiting) {
+    scope.postMessage({ kind: 'answer', id, value: question === 'state' ? publisher.state() : true });
+  }
+  waiting = [];
+}
+
+async function open(message: Extract<ToWorker, { kind: 'open' }>): Promise<void> {
+  close();
+  const mine = ++opening;
+  try {
+    const opened = await Session.open(message, wake);
+    if (mine !== opening) {
+      opened.close();
+      return;
+    }
+    session = opened;
+    publisher = new Publisher(opened);
+    if (wants !== null) publisher.want(wants);
+    scope.postMessage({ kind: 'opened', session: message.session, hello: opened.hello });
+    wake();
+  } catch (error) {
+    if (mine !== opening) return;
+    scope.postMessage({ kind: 'failed', session: message.session, message: (error as Error).message });
+  }
+}
+
+function close(): void {
+  opening++;
+  session?.close();
+  session = null;
+  publisher = null;
+}
+
+scope.onmessage = ({ data }) => {
+  switch (data.kind) {
+    case 'open':
+      void open(data);
+      break;
+    case 'close':
+      close();
+      break;
+    case 'follow':
+      session?.toLiveEnd();
+      break;
+    case 'seek':
+      session?.seek(data.step);
+      break;
+    case 'play':
+      session?.play(data.rate);
+      break;
+    case 'pause':
+      session?.pause();
+      break;
+    case 'retry':
+      session?.retry();
+      break;
+    case 'wants':
+      wants = data.wants;
+      publisher?.want(data.wants);
+      break;
+    case 'credit':
+      credit = true;
+      break;
+    case 'ask':
+      waiting.push({ id: data.id, question: data.question });
+      break;
+  }
+  wake();
+};
