@@ -174,9 +174,10 @@ class Fold:
             self.check_all()
 
     def _intern(self, contents: Contents) -> None:
-        self.state.contents.update(
-            zip(u32(contents.content).tolist(), u32(contents.parent).tolist(), strict=True)
-        )
+        ids = u32(contents.content)
+        if len(ids):
+            self.state.contents.update(zip(ids.tolist(), u32(contents.parent).tolist(), strict=True))
+            self.state.next_content = max(self.state.next_content, int(ids.max()) + 1)
 
     def _touch(self, columns: OperationColumns, forwards: bool, decided: list[AnyDecision]) -> None:
         """Apply or undo operations and decisions in their order; the lanes and the usage follow once, for all."""
@@ -323,6 +324,7 @@ class Fold:
                 sequence_row.request, sequence_row.index, sequence_row.parent
             )
         self._intern(keyframe.contents)
+        state.next_content = max(state.next_content, keyframe.next_content)
         self._usage = state.blocks.usage()
         for kind in ("blocks", "tables", "requests"):
             self.lanes.clear(kind)
@@ -369,6 +371,7 @@ class Fold:
                 if not row.dropped and row.request in state.requests
             ],
             contents=self._live_contents(),
+            next_content=state.next_content,
         )
 
     def _live_contents(self) -> Contents:

@@ -200,7 +200,8 @@ class Keyframe(Record, frozen=True, kw_only=True, tag="keyframe"):
     ``step`` is the last step's number (-1: none yet) and ``op`` the index of the next operation. A keyframe of the
     engine's has a number of its own and was computed from its real objects (``audited``); one that a follower made of
     its mirror, to let another join or to seek, bears the number of the last record that it holds.
-    ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session.
+    ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session. ``contents`` lists those that blocks hold,
+    with their ancestors; every content below ``next_content`` was interned at some time, and may be held again.
     """
 
     step: int
@@ -214,6 +215,7 @@ class Keyframe(Record, frozen=True, kw_only=True, tag="keyframe"):
     requests: list[RequestState] = []
     sequences: list[SequenceState] = []
     contents: Contents = Contents()
+    next_content: int = 0
     audited: bool = False
 
 

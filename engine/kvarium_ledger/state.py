@@ -147,7 +147,8 @@ class BlockState:
 class State:
     """All that a follower knows. ``tables`` maps (sequence, group) to {position: block}; a table without entries is absent.
 
-    ``facts`` and ``contents`` (content -> parent) only grow; neither is ever undone.
+    ``facts`` and ``contents`` (content -> parent) only grow; neither is ever undone. Every content below ``next_content``
+    was interned; of one that no block held at the keyframe with which a fold began, the parent is not known here.
     """
 
     blocks: BlockState
@@ -157,6 +158,7 @@ class State:
     sequences: dict[int, SequenceRow] = field(default_factory=dict)
     facts: dict[int, RequestFacts] = field(default_factory=dict)
     contents: dict[int, int] = field(default_factory=dict)
+    next_content: int = 0
 
     def table_columns(self) -> TableColumns:
         """All entries as a keyframe carries them, ordered by sequence, group and position."""
