@@ -3,9 +3,9 @@
 import json
 
 import pytest
+
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
-
 from tests.plain_state import plain_state
 from tests.vectors.make import FOLDER, SESSIONS, vector
 

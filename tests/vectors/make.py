@@ -13,7 +13,6 @@ from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed
 from kvarium_ledger.records import Record
-
 from tests.ledger.hand_pool import HandPool
 from tests.ledger.test_fold import first_keyframe
 from tests.plain_state import plain_state

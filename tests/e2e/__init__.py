@@ -1,0 +1,1 @@
+"""A real browser on the real server with a real engine process: what a person does."""
