@@ -16,7 +16,6 @@ from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.digest import Lanes
 from kvarium_ledger.operations import Pin
 from kvarium_ledger.records import (
-    BlockColumns,
     Contents,
     Digest,
     Keyframe,
@@ -135,6 +134,7 @@ class Auditor:
                 for sequence in self._sequences()
             ],
             contents=self._contents(),
+            next_content=self.pool.cache.next_content if self.pool.cache is not None else 0,
             audited=True,
         )
 

@@ -7,8 +7,6 @@ What happens between two steps (a request comes in, one is aborted) is told by t
 """
 
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from kvarium_engine.audit import Auditor, default_interval
@@ -17,7 +15,7 @@ from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.step_plan import Runner, StepPlan
-from kvarium_ledger.ledger import Ledger, Sealed, StepTimes
+from kvarium_ledger.ledger import Ledger, StepTimes
 from kvarium_ledger.records import Keyframe
 
 log = logging.getLogger(__name__)
@@ -42,18 +40,12 @@ class Engine:
     The first thing in the sink is a keyframe: the state before step 0.
     """
 
-    def __init__(
-        self,
-        config: EngineConfig,
-        runner: Runner,
-        sink: Callable[[Sealed], None],
-        clock: Callable[[], int] = time.monotonic_ns,
-    ) -> None:
+    def __init__(self, config: EngineConfig, runner: Runner, ledger: Ledger) -> None:
         if config.audit_interval < 0:
             raise ValueError(f"audit_interval must not be negative, it is {config.audit_interval}")
         self.config = config
         self.runner = runner
-        self.ledger = Ledger(sink, clock)
+        self.ledger = ledger
         cache = None
         if config.enable_prefix_caching:
             cache = PrefixCache(
@@ -67,6 +59,8 @@ class Engine:
         """How long the last step took."""
         self.seal_ns = 0
         """How long the last step's record took to be sealed."""
+        self.slices = 0
+        """How many calls of the ledger the last step took."""
         self._op = 0
         self.ledger.keyframe(self.snapshot())
 
@@ -81,17 +75,17 @@ class Engine:
         return self.scheduler.idle
 
     def snapshot(self) -> Keyframe:
-        """The whole state of the real objects, between two steps.
-
-        What was done since the last step (a submission, an abort) is in no record yet, so a step is sealed first if
-        there is such a thing: see :meth:`keyframe`.
-        """
+        """The whole state of the real objects, between two steps."""
         ledger = self.ledger
         now = ledger.now()
         return self.auditor.keyframe(ledger.step, ledger.op, now, ledger.utc_us + now // 1000)
 
     def keyframe(self, forget: bool = False) -> None:
-        """Hand a keyframe to the ledger. ``forget``: records were lost, so contents that it does not list are too."""
+        """Hand a keyframe to the ledger.
+
+        What was done since the last step (a submission, an abort) is in no record yet: a step is sealed first then.
+        ``forget``: records were lost, and with them the contents that the keyframe does not list.
+        """
         if self.ledger.pending:
             self.step_without_work()
         if forget and self.pool.cache is not None:
@@ -100,7 +94,7 @@ class Engine:
 
     def step(self) -> StepPlan:
         """Schedule, run, update and seal one step. A runner's exception ends the step's requests, not the engine."""
-        ledger, now = self.ledger, self.ledger.now
+        now = self.ledger.now
         start = now()
         plan = self.scheduler.schedule()
         scheduled = now()
@@ -130,6 +124,7 @@ class Engine:
         begin = ledger.now()
         due = (ledger.step + 2) % self.audit_interval == 0
         audit = self.auditor.digest() if due else None
+        self.slices = ledger.slices
         ledger.seal(times, tokens, self.config.scheduler.max_num_batched_tokens, self._op, audit)
         self._op = ledger.op
         end = ledger.now()

@@ -115,6 +115,11 @@ class Ledger:
         """Something was appended since the last step was sealed."""
         return bool(self._slices or self._decisions)
 
+    @property
+    def slices(self) -> int:
+        """How many slices were appended since the last step was sealed."""
+        return len(self._slices)
+
     # -- operations -----------------------------------------------------------------------------------------------
 
     def _append(

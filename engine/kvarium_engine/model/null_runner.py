@@ -54,8 +54,8 @@ class NullRunner:
             tokens.append(token(salt, sequence.length))
         for prefill in plan.prefills:
             sequence = prefill.sequence
-            for index in range(sequence.index, sequence.index + prefill.samples):
-                tokens.append(token(self._salt(sequence.request, index), sequence.length))
+            samples = range(sequence.index, sequence.index + prefill.samples)
+            tokens += [token(self._salt(sequence.request, index), sequence.length) for index in samples]
         if self.step_ms:
             time.sleep(self.step_ms / 1000)
         return tokens

@@ -1,0 +1,108 @@
+"""The command ``kvarium engine``: it joins the server's command line by the entry point ``kvarium.commands``."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kvarium_engine.options import Options
+
+TOKEN_VARIABLE = "KVARIUM_ENGINE_TOKEN"
+"""Where the token for the backend is read from: an argument would be seen by all users of a machine."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the engine's commands to a command line."""
+    app.command("engine", help="Run the paged engine; it connects to a backend and records there.")(engine)
+
+
+def engine(
+    connect: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Backend, ws://HOST:PORT/api/engine; the token is in ${TOKEN_VARIABLE}. Without: nothing is recorded."
+        ),
+    ] = None,
+    runner: Annotated[str, typer.Option(help="null: no model, seeded tokens.")] = "null",
+    trace: Annotated[
+        Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
+    ] = None,
+    speed: Annotated[
+        float, typer.Option(help="Of the trace: 1 as stamped, 2 twice as fast, 0 as fast as possible.")
+    ] = 1.0,
+    mix: Annotated[
+        bool, typer.Option("--mix/--no-mix", help="Without a trace: feed the seeded mix of requests.")
+    ] = True,
+    num_gpu_blocks_override: Annotated[int | None, typer.Option(help="Blocks of the pool.")] = None,
+    block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
+    max_num_batched_tokens: Annotated[int | None, typer.Option(help="Tokens a step.")] = None,
+    max_num_seqs: Annotated[int, typer.Option(help="Sequences that run at once.")] = 256,
+    max_model_len: Annotated[int | None, typer.Option(help="Tokens of a sequence, prompt included.")] = None,
+    enable_prefix_caching: Annotated[bool, typer.Option(help="Share the blocks of equal prefixes.")] = True,
+    free_order: Annotated[str, typer.Option(help="lru, or unhashed-first as vLLM does.")] = "lru",
+    scheduling_policy: Annotated[
+        str, typer.Option(help="fcfs, or priority (a lower number goes first).")
+    ] = "fcfs",
+    seed: Annotated[int, typer.Option(help="Of the mix and of the sampled tokens.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="End after so many steps.")] = None,
+    duration: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
+    lossless: Annotated[
+        bool | None,
+        typer.Option(
+            "--lossless/--no-lossless",
+            help="Wait for the backend rather than lose records; default: when nothing is paced.",
+        ),
+    ] = None,
+    allow_control: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-control/--no-allow-control",
+            help="May viewers hold and step it? Default: when the backend is on this machine.",
+        ),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Of the session.")] = "",
+    audit_interval: Annotated[
+        int, typer.Option(help="Steps between two audits; 0: as few as cost under 1 %.")
+    ] = 0,
+    step_ms: Annotated[
+        float | None,
+        typer.Option(
+            help="Time that a step of the null runner pretends to take; default 20, and 0 for a trace at speed 0."
+        ),
+    ] = None,
+    record_text: Annotated[
+        str, typer.Option(help="full, or none: no prompt and no token leaves the engine.")
+    ] = "full",
+    json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+) -> None:
+    """Run the paged engine until its trace, its steps or its time end, or it is stopped."""
+    from kvarium_engine.process import run
+
+    options = Options(
+        connect=connect,
+        token=os.environ.get(TOKEN_VARIABLE, ""),
+        runner=runner,
+        trace=trace,
+        speed=speed,
+        mix=mix,
+        num_blocks=num_gpu_blocks_override,
+        block_size=block_size,
+        max_num_batched_tokens=max_num_batched_tokens,
+        max_num_seqs=max_num_seqs,
+        max_model_len=max_model_len,
+        enable_prefix_caching=enable_prefix_caching,
+        free_order=free_order,
+        scheduling_policy=scheduling_policy,
+        seed=seed,
+        steps=steps,
+        duration=duration,
+        lossless=lossless,
+        allow_control=allow_control,
+        name=name,
+        audit_interval=audit_interval,
+        step_ms=step_ms,
+        record_text=record_text,
+        json=json,
+    )
+    raise typer.Exit(run(options))

@@ -1,0 +1,212 @@
+"""Steering: what is asked of a running engine, carried out between two steps, recorded and answered.
+
+    submit   {prompt | prompt_tokens, prefix_tokens, prefix_seed, max_tokens, n, temperature, top_k, top_p, seed,
+              ignore_eos, priority, name}
+    abort    {request}        its name or number
+    hold, release, step {steps}                              only where control is allowed
+    keyframe
+
+A held engine takes no step of its own, and still answers.
+"""
+
+from array import array
+from collections.abc import Callable
+
+from kvarium_engine.engine import Engine
+from kvarium_engine.model.seeded_tokens import seeded_tokens
+from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_ledger.messages import Answer, Command, Scalar
+
+Args = dict[str, Scalar | list[int]]
+MOST_STEPS = 1_000_000
+MOST_PROMPT_TOKENS = 1 << 24
+
+_SUBMIT = {
+    "prompt",
+    "prompt_tokens",
+    "prefix_tokens",
+    "prefix_seed",
+    "max_tokens",
+    "n",
+    "temperature",
+    "top_k",
+    "top_p",
+    "seed",
+    "ignore_eos",
+    "priority",
+    "name",
+}
+
+
+class CommandError(Exception):
+    """A command that can't be carried out; its text is the answer."""
+
+
+def _integer(args: Args, name: str, default: int, low: int, high: int) -> int:
+    value = args.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise CommandError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
+    return value
+
+
+def _number(args: Args, name: str, default: float) -> float:
+    value = args.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise CommandError(f"{name} must be a number, not {value!r}")
+    return float(value)
+
+
+class Steering:
+    """Carries commands out on an ``engine``.
+
+    ``held`` says whether the engine is held, ``steps`` how many steps it may still take while it is. ``allow_control``:
+    may commands hold and step the engine?
+    """
+
+    def __init__(self, engine: Engine, allow_control: bool = False) -> None:
+        self.engine = engine
+        self.allow_control = allow_control
+        self.held = False
+        self.steps = 0
+        self._prompts = 0
+        self._handlers: dict[str, Callable[[Args, str], dict[str, Scalar]]] = {
+            "submit": self._submit,
+            "abort": self._abort,
+            "hold": self._hold,
+            "release": self._release,
+            "step": self._step,
+            "keyframe": self._keyframe,
+        }
+
+    @property
+    def may_step(self) -> bool:
+        """May the engine take a step now?"""
+        return not self.held or self.steps > 0
+
+    def stepped(self) -> None:
+        """The engine took a step."""
+        if self.held:
+            self.steps -= 1
+
+    def carry_out(self, command: Command) -> Answer:
+        """Carry a command out and record it; the answer says how it went. Never raises for what a command says."""
+        error: str | None = None
+        result: dict[str, Scalar] = {}
+        handler = self._handlers.get(command.name)
+        if handler is None:
+            error = f"there is no command {command.name!r}: it is one of {', '.join(self._handlers)}"
+        else:
+            try:
+                result = handler(command.args, command.asked_by)
+            except (CommandError, ValueError) as fault:
+                error = str(fault)
+        self.engine.ledger.control(command.id, command.name, self._recorded(command), command.asked_by, error)
+        return Answer(id=command.id, error=error, result=result)
+
+    @staticmethod
+    def _recorded(command: Command) -> dict[str, Scalar]:
+        """The arguments as they are recorded: a prompt is told by its length, as its text is text."""
+        args: dict[str, Scalar] = {}
+        for name, value in command.args.items():
+            if isinstance(value, list) or (name == "prompt" and isinstance(value, str)):
+                args[f"{name}_length"] = len(value)
+            else:
+                args[name] = value
+        return args
+
+    def _only(self, args: Args, *names: str) -> None:
+        unknown = sorted(set(args) - set(names))
+        if unknown:
+            raise CommandError(
+                f"unknown argument {unknown[0]!r}: it takes {', '.join(sorted(names)) or 'none'}"
+            )
+
+    # -- requests -----------------------------------------------------------------------------------------------
+
+    def _prompt(self, args: Args) -> tuple["array[int]", str | None]:
+        prompt, count = args.get("prompt"), args.get("prompt_tokens")
+        prefix_tokens = _integer(args, "prefix_tokens", 0, 0, MOST_PROMPT_TOKENS)
+        prefix = seeded_tokens(_integer(args, "prefix_seed", 0, 0, 1 << 31), prefix_tokens)
+        if (prompt is None) == (count is None):
+            raise CommandError(
+                "give either prompt (a text) or prompt_tokens (how many seeded tokens, or their ids)"
+            )
+        if prompt is not None:
+            if not isinstance(prompt, str) or not prompt:
+                raise CommandError(f"prompt must be a text that is not empty, not {prompt!r}")
+            prefix.extend(self.engine.runner.encode(prompt))
+            return prefix, None if prefix_tokens else prompt
+        if isinstance(count, list):
+            if not count or not all(isinstance(token, int) and 0 <= token < 1 << 32 for token in count):
+                raise CommandError("prompt_tokens must hold token ids, at least one")
+            prefix.extend(count)
+            return prefix, None
+        self._prompts += 1
+        words = _integer(args, "prompt_tokens", 0, 0 if prefix_tokens else 1, MOST_PROMPT_TOKENS)
+        prefix.extend(seeded_tokens((1 << 32) + self._prompts, words))
+        return prefix, None
+
+    def _submit(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._only(args, *_SUBMIT)
+        prompt, text = self._prompt(args)
+        ignore_eos, name = args.get("ignore_eos", False), args.get("name", "")
+        if not isinstance(ignore_eos, bool):
+            raise CommandError(f"ignore_eos must be true or false, not {ignore_eos!r}")
+        if not isinstance(name, str) or len(name) > 200:
+            raise CommandError("name must be a text of at most 200 characters")
+        params = SamplingParams(
+            max_tokens=None
+            if args.get("max_tokens", 16) is None
+            else _integer(args, "max_tokens", 16, 1, MOST_PROMPT_TOKENS),
+            n=_integer(args, "n", 1, 1, 64),
+            temperature=_number(args, "temperature", 1.0),
+            top_k=_integer(args, "top_k", 0, 0, 1 << 31),
+            top_p=_number(args, "top_p", 1.0),
+            seed=None if args.get("seed") is None else _integer(args, "seed", 0, 0, 1 << 31),
+            ignore_eos=ignore_eos,
+        )
+        priority = _integer(args, "priority", 0, -1_000_000, 1_000_000)
+        request = self.engine.scheduler.submit(prompt, params, name, priority, text)
+        return {"request": request.id, "name": request.name, "refused": request.state is None}
+
+    def _abort(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._only(args, "request")
+        wanted = args.get("request")
+        if isinstance(wanted, bool) or not isinstance(wanted, int | str):
+            raise CommandError(f"request must be a request's name or number, not {wanted!r}")
+        request = self.engine.scheduler.roster.find(wanted)
+        if request is None:
+            raise CommandError(f"there is no request {wanted!r} in the engine")
+        self.engine.scheduler.abort(request, asked_by)
+        return {"request": request.id, "name": request.name}
+
+    # -- the engine ---------------------------------------------------------------------------------------------
+
+    def _control(self) -> None:
+        if not self.allow_control:
+            raise CommandError("this engine does not allow control: start it with --allow-control")
+
+    def _hold(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._control()
+        self._only(args)
+        self.held, self.steps = True, 0
+        return {"held": True, "step": self.engine.steps - 1}
+
+    def _release(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._control()
+        self._only(args)
+        self.held, self.steps = False, 0
+        return {"held": False, "step": self.engine.steps - 1}
+
+    def _step(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._control()
+        self._only(args, "steps")
+        steps = _integer(args, "steps", 1, 1, MOST_STEPS)
+        self.held = True
+        self.steps += steps
+        return {"held": True, "steps": steps, "step": self.engine.steps - 1}
+
+    def _keyframe(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._only(args)
+        self.engine.keyframe()
+        return {"step": self.engine.steps - 1}

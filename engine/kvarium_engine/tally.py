@@ -1,0 +1,34 @@
+"""How many operations of each kind, for the summary at the end of a run."""
+
+from kvarium_ledger.ledger import Sealed, SealedStep
+from kvarium_ledger.operations import Operation
+
+
+class Tally:
+    """Counts what passes to ``sink``: operations by kind, and decisions by name."""
+
+    def __init__(self) -> None:
+        self._kinds = [0] * (max(Operation) + 1)
+        self.decisions: dict[str, int] = {}
+
+    def count(self, sealed: Sealed) -> None:
+        """Count a sealed step."""
+        if not isinstance(sealed, SealedStep):
+            return
+        kinds = self._kinds
+        for part in sealed.slices:
+            kinds[part.kind] += len(part.blocks)
+        for decision in sealed.decisions:
+            name = decision.__struct_config__.tag
+            self.decisions[str(name)] = self.decisions.get(str(name), 0) + 1
+
+    @property
+    def operations(self) -> dict[str, int]:
+        """Operations by kind."""
+        return {kind.name: self._kinds[kind] for kind in Operation}
+
+    def shares(self) -> str:
+        """The kinds with their shares, one a line, the largest first."""
+        total = sum(self._kinds)
+        rows = sorted(self.operations.items(), key=lambda row: -row[1])
+        return "\n".join(f"  {name:<9} {number:>12,}  {number / max(total, 1):6.1%}" for name, number in rows)
