@@ -33,11 +33,11 @@ class BrokenQueueError(Exception):
 class FreeQueue:
     """A doubly linked list over block numbers; O(1) at both ends and in the middle.
 
-    ``tickets`` is the pool's column of tickets (f64, a value a block), which the queue keeps. At the start all blocks
+    ``entered`` counts the blocks that ever came back to it. ``tickets`` is the pool's column of tickets (f64, a value a block), which the queue keeps. At the start all blocks
     are queued in the order of their numbers, with their numbers as tickets.
     """
 
-    __slots__ = ("_head_ticket", "_next", "_previous", "_tail_ticket", "_ticket", "size")
+    __slots__ = ("_head_ticket", "_next", "_previous", "_tail_ticket", "_ticket", "entered", "size")
 
     def __init__(self, tickets: "array[float]") -> None:
         blocks = len(tickets)
@@ -47,6 +47,7 @@ class FreeQueue:
         self._head_ticket = -1.0
         self._tail_ticket = float(blocks)
         self.size = blocks
+        self.entered = 0
 
     def __len__(self) -> int:
         return self.size
@@ -102,6 +103,7 @@ class FreeQueue:
         previous[end] = last
         self._tail_ticket = place
         self.size += len(tickets)
+        self.entered += len(tickets)
         return tickets
 
     def prepend_n(self, blocks: Sequence[int]) -> list[float]:
@@ -124,6 +126,7 @@ class FreeQueue:
         previous[old_head] = last
         self._head_ticket = first - 1.0
         self.size += len(tickets)
+        self.entered += len(tickets)
         return tickets
 
     def walk(self) -> list[int]:

@@ -92,16 +92,16 @@ class PrefixCache:
         """The longest cached prefix of ``tokens`` (u32), of at most ``most`` full blocks: its blocks and contents."""
         blocks: list[int] = []
         contents: list[int] = []
-        young, old, held, stride = self._young, self._old, self._blocks, self._stride
+        young, old, held, stride = self._young.get, self._old.get, self._blocks.get, self._stride
         parent = NONE
         for start in range(0, most * stride, stride):
             key = (parent, tokens[start : start + stride])
-            content = young.get(key)
+            content = young(key)
             if content is None:
-                content = old.get(key)
+                content = old(key)
                 if content is None:
                     break
-            block = held.get(content)
+            block = held(content)
             if block is None:
                 break
             blocks.append(block if type(block) is int else block[0])  # type: ignore[index]

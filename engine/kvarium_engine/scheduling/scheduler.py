@@ -14,6 +14,7 @@ prefill), so decodes never wait for a long prompt. Preemption is by recompute: b
 """
 
 from array import array
+from typing import NamedTuple
 
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
@@ -29,6 +30,22 @@ from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import NONE
 
 
+class _Blocked(NamedTuple):
+    """A waiting request for which blocks lacked: nothing is looked up again while this can't have changed.
+
+    Fewer blocks lack only when a block came back to the queue (``entered`` grew), when fewer tokens are asked for, or
+    when the first block that was missed in the cache (``parent``, ``missed``) is held now.
+    """
+
+    request: Request
+    place: float | None
+    entered: int
+    tokens: int
+    hit: int
+    parent: int
+    missed: bytes
+
+
 class Scheduler:
     """Requests in, plans out; the pool and the ledger follow.
 
@@ -42,6 +59,7 @@ class Scheduler:
         self.eos_token = eos_token
         self.roster = Roster(config, pool, ledger)
         self.slots = SlotWriter(pool, ledger)
+        self._blocked: _Blocked | None = None
 
     # -- from outside, between steps ----------------------------------------------------------------------------
 
@@ -204,6 +222,8 @@ class Scheduler:
         if not pool.num_free:
             self.roster.wait(request, "blocks", blocks_for(min(target, budget), size), 0)
             return False
+        if self._still_blocked(request, target, budget):
+            return False
         raw = b""
         hits: list[int] = []
         contents: list[int] = []
@@ -213,14 +233,18 @@ class Scheduler:
         hit = len(hits) * size
         tokens = min(target - hit, budget)
         count = pool.state.count
-        needed = blocks_for(hit + tokens, size) - len(hits) + sum(not count[block] for block in hits)
+        parent = contents[-1] if hits else NONE
+        following = raw[4 * hit : 4 * (hit + size)]
+        needed = blocks_for(hit + tokens, size) - len(hits) + [count[block] for block in hits].count(0)
         if needed > pool.num_free:
             self.roster.wait(request, "blocks", needed, pool.num_free)
+            self._blocked = _Blocked(
+                request, request.place, pool.queue.entered, tokens, hit, parent, following
+            )
             return False
         cap_applied, missed = False, None
         if cache is not None and hit + size <= target:
-            following = raw[4 * hit : 4 * (hit + size)]
-            cap_applied = hit + size == target and cache.holds(contents[-1] if hits else NONE, following)
+            cap_applied = hit + size == target and cache.holds(parent, following)
             if not cap_applied:
                 missed = cache.missed_hash(raw, contents)
         self.roster.admit(request, target, hit, cap_applied, missed)
@@ -231,9 +255,17 @@ class Scheduler:
             sequence.table = hits
             sequence.computed = hit
             sequence.labelled = len(hits)
-            sequence.content = contents[-1]
+            sequence.content = parent
         self._write(request, sequence, tokens, plan)
         return True
+
+    def _still_blocked(self, request: Request, target: int, budget: int) -> bool:
+        blocked, cache = self._blocked, self.pool.cache
+        if blocked is None or blocked.request is not request or blocked.place != request.place:
+            return False
+        if blocked.entered != self.pool.queue.entered or min(target - blocked.hit, budget) < blocked.tokens:
+            return False
+        return cache is None or not cache.holds(blocked.parent, blocked.missed)
 
     # -- after a step -------------------------------------------------------------------------------------------
 
