@@ -140,6 +140,9 @@ class Writer:
         try:
             with self.database.writing().begin() as connection:
                 mark_interrupted(connection)
+                columns = tables.session.c
+                for number, last in connection.execute(sa.select(columns.number, columns.last_record)):
+                    self._tallies[number] = _Tally(committed=-1 if last is None else last)
         except SQLAlchemyError as error:
             raise KvariumError(f"can't write the recording {self.database.where}: {explain(error)}") from None
         self._thread.start()

@@ -1,0 +1,45 @@
+"""A server, an engine made by hand, and a recording that is there already."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.backend.hand_engine import HandEngine, hand_frames, record_of
+from tests.backend.running_server import RunningServer, running
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "recording.db"
+
+
+@pytest.fixture
+def server(db: Path) -> Iterator[RunningServer]:
+    with running(db) as found:
+        yield found
+
+
+@pytest.fixture
+def engine(server: RunningServer) -> Iterator[HandEngine]:
+    with server.engine() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def frames() -> list[bytes]:
+    """A few hundred steps of the hand-made pool."""
+    return hand_frames(300)
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory, frames: list[bytes]) -> tuple[Path, str]:
+    """A recording of ``frames`` that ended in order, closed; and its session's id. Copy it before changing it."""
+    path = tmp_path_factory.mktemp("recorded") / "recording.db"
+    with running(path) as server:
+        engine = server.engine()
+        engine.send(frames)
+        engine.wait_acked(record_of(frames[-1]))
+        engine.bye()
+        server.wait_indexed(engine.hello.session, record_of(frames[-1]))
+    return path, engine.hello.session

@@ -1,0 +1,138 @@
+"""A real server on 127.0.0.1, in a thread of the test's process."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import uvicorn
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from kvarium.app import Application
+from kvarium.hub import Hub
+from kvarium.recording.database import open_for_reading, open_for_server
+from kvarium.serve import bind, server_config
+from kvarium_ledger import codec
+from kvarium_ledger.messages import AnyMessage, Hello
+from kvarium_ledger.records import AnyRecord
+from tests.backend.hand_engine import HandEngine, hello
+
+TOKEN = "a token of the tests"
+
+
+class RunningServer:
+    """A server over the recording at ``path``."""
+
+    def __init__(self, path: Path, read_only: bool = False, **options: Any) -> None:
+        self.path = path
+        self.database = open_for_reading(str(path)) if read_only else open_for_server(str(path))
+        self._socket = bind("127.0.0.1", 0)
+        self.port: int = self._socket.getsockname()[1]
+        self.application = Application(self.database, engine_token=TOKEN, **options)
+        self._server = uvicorn.Server(server_config(self.application))
+        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
+        self._thread.start()
+        wait_for(lambda: self._server.started)
+        self.http = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", trust_env=False, timeout=20)
+
+    @property
+    def hub(self) -> Hub:
+        assert self.application.hub is not None
+        return self.application.hub
+
+    @property
+    def ws(self) -> str:
+        return f"ws://127.0.0.1:{self.port}"
+
+    def engine(self, greeting: Hello | None = None, token: str = TOKEN) -> HandEngine:
+        return HandEngine(self.ws, token, greeting or hello())
+
+    def get(self, path: str, **query: Any) -> Any:
+        response = self.http.get(f"/api{path}", params=query)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def bytes(self, path: str, **query: Any) -> list[bytes]:
+        response = self.http.get(f"/api{path}", params=query)
+        assert response.status_code == 200, response.text
+        return list(codec.unpack(response.content))
+
+    def watch(self, session: str, after: int | None = None, **options: Any) -> "Watch":
+        query = "" if after is None else f"?after={after}"
+        return Watch(f"{self.ws}/api/sessions/{session}/live{query}", **options)
+
+    def wait_indexed(self, session: str, record: int) -> None:
+        wait_for(lambda: self.get(f"/sessions/{session}")["indexed_record"] == record)
+
+    def stop(self) -> None:
+        self.http.close()
+        self._server.should_exit = True
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        self._socket.close()
+        self.database.close()
+
+
+class Watch:
+    """A viewer: everything that it was sent, decoded."""
+
+    def __init__(self, url: str, **options: Any) -> None:
+        self._open = ExitStack()
+        self.connection: ClientConnection = self._open.enter_context(
+            connect(url, compression=None, max_size=None, proxy=None, close_timeout=1, **options)
+        )
+        self.frames: list[bytes] = []
+
+    def next(self, timeout: float = 10.0) -> AnyRecord | AnyMessage:
+        raw = self.connection.recv(timeout=timeout)
+        assert isinstance(raw, bytes)
+        self.frames.append(raw)
+        return codec.open_frame(raw)
+
+    def until(
+        self, condition: Callable[[AnyRecord | AnyMessage], bool], limit: int = 100_000
+    ) -> list[AnyRecord | AnyMessage]:
+        """Everything up to and with the first that meets ``condition``."""
+        found = []
+        for _ in range(limit):
+            found.append(self.next())
+            if condition(found[-1]):
+                return found
+        raise AssertionError("what was waited for did not come")
+
+    def close_code(self) -> int | None:
+        """Read to the end; the code with which the server closed."""
+        try:
+            while True:
+                self.next()
+        except ConnectionClosed as closed:
+            return closed.rcvd.code if closed.rcvd is not None else None
+
+    def close(self) -> None:
+        self._open.close()
+
+    def __enter__(self) -> "Watch":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def wait_for(condition: Callable[[], bool], timeout: float = 10.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+@contextmanager
+def running(path: Path, **options: Any) -> Iterator[RunningServer]:
+    server = RunningServer(path, **options)
+    try:
+        yield server
+    finally:
+        server.stop()

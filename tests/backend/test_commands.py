@@ -1,0 +1,117 @@
+"""Commands: checked, passed to the engine, answered, or refused with a code that says why."""
+
+import threading
+from typing import Any
+
+import pytest
+from kvarium_ledger.messages import Answer, Command
+
+from tests.backend.hand_engine import HandEngine, hello
+from tests.backend.running_server import RunningServer, wait_for
+
+
+def post(server: RunningServer, session: str, body: Any) -> Any:
+    return server.http.post(f"/api/sessions/{session}/commands", json=body)
+
+
+def test_a_command_reaches_the_engine_and_its_answer_comes_back(
+    server: RunningServer, engine: HandEngine
+) -> None:
+    engine.answer = lambda command: Answer(id=command.id, result={"request": "r7"})
+    body = {"name": "submit", "args": {"prompt_tokens": 40, "max_tokens": 5, "n": 2}}
+    response = post(server, engine.hello.session, body)
+    assert response.json() == {"ok": True, "result": {"request": "r7"}}
+    sent = [message for message in engine.messages if isinstance(message, Command)]
+    assert [(command.name, command.args) for command in sent] == [
+        ("submit", {"prompt_tokens": 40, "max_tokens": 5, "n": 2})
+    ]
+    assert sent[0].asked_by == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ({"name": "explode"}, "no command 'explode'"),
+        ({"name": "submit"}, "either prompt"),
+        ({"name": "submit", "args": {"prompt": "x", "prompt_tokens": 3}}, "either prompt"),
+        ({"name": "submit", "args": {"prompt_tokens": 0}}, ">= 1"),
+        ({"name": "submit", "args": {"prompt_tokens": -4}}, ">= 1"),
+        ({"name": "submit", "args": {"prompt": "x", "max_tokens": "many"}}, "max_tokens"),
+        ({"name": "submit", "args": {"prompt": "x", "top_p": 2.0}}, "top_p"),
+        ({"name": "submit", "args": {"prompt": "x", "colour": "red"}}, "colour"),
+        ({"name": "abort"}, "request"),
+        ({"name": "step", "args": {"steps": 0}}, ">= 1"),
+        ({"name": "hold", "args": {"now": True}}, "now"),
+        ({"args": {}}, "name"),
+        ([1], "object"),
+        ("text", "object"),
+    ],
+)
+def test_bad_arguments_are_422_with_the_reason_and_reach_no_engine(
+    server: RunningServer, engine: HandEngine, body: Any, what: str
+) -> None:
+    response = post(server, engine.hello.session, body)
+    assert response.status_code == 422
+    assert what in response.json()["detail"]
+    assert not any(isinstance(message, Command) for message in engine.messages)
+
+
+def test_a_body_that_is_no_json_is_422(server: RunningServer, engine: HandEngine) -> None:
+    path = f"/api/sessions/{engine.hello.session}/commands"
+    assert server.http.post(path, content=b"{").status_code == 422
+
+
+def test_an_error_of_the_engine_is_told(server: RunningServer, engine: HandEngine) -> None:
+    engine.answer = lambda command: Answer(id=command.id, error="there is no request r9")
+    response = post(server, engine.hello.session, {"name": "abort", "args": {"request": "r9"}})
+    assert (response.status_code, response.json()["detail"]) == (422, "there is no request r9")
+
+
+def test_an_unknown_session_is_404(server: RunningServer) -> None:
+    assert post(server, "nobody", {"name": "hold"}).status_code == 404
+
+
+def test_an_engine_that_is_not_linked_is_409(server: RunningServer) -> None:
+    engine = server.engine()
+    engine.break_off()
+    session = engine.hello.session
+    wait_for(lambda: not server.get(f"/sessions/{session}")["linked"])
+    response = post(server, session, {"name": "hold"})
+    assert (response.status_code, "not linked" in response.json()["detail"]) == (409, True)
+
+
+def test_a_session_that_has_ended_is_409(server: RunningServer) -> None:
+    engine = server.engine()
+    engine.bye()
+    session = engine.hello.session
+    wait_for(lambda: session not in server.hub.live)
+    assert post(server, session, {"name": "hold"}).status_code == 409
+
+
+@pytest.mark.parametrize("name", ["hold", "release", "step"])
+def test_control_is_403_where_the_engine_does_not_allow_it(server: RunningServer, name: str) -> None:
+    with server.engine(hello(allow_control=False)) as engine:
+        assert post(server, engine.hello.session, {"name": name}).status_code == 403
+        assert post(server, engine.hello.session, {"name": "keyframe"}).status_code == 200
+
+
+def test_an_engine_that_does_not_answer_is_504_after_five_seconds(
+    server: RunningServer, engine: HandEngine
+) -> None:
+    engine.answer = lambda command: None
+    response = post(server, engine.hello.session, {"name": "hold"})
+    assert (response.status_code, "within 5 s" in response.json()["detail"]) == (504, True)
+
+
+def test_a_link_that_breaks_while_a_command_waits_is_409(server: RunningServer, engine: HandEngine) -> None:
+    asked = threading.Event()
+
+    def hang_up(command: Command) -> None:
+        asked.set()
+
+    engine.answer = hang_up  # type: ignore[assignment]
+    breaking = threading.Thread(target=lambda: asked.wait(10) and engine.break_off())
+    breaking.start()
+    response = post(server, engine.hello.session, {"name": "hold"})
+    breaking.join(10)
+    assert (response.status_code, "broke" in response.json()["detail"]) == (409, True)

@@ -1,0 +1,156 @@
+"""Seek: whatever the target, folding what the server gives is folding from the start."""
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from kvarium.errors import DamagedRecordingError
+from kvarium.recording import tables
+from kvarium.recording.database import open_for_reading, writable_sqlite
+from kvarium.recording.reader import Reader
+from kvarium_ledger import codec
+from kvarium_ledger.fold import Fold
+from kvarium_ledger.records import Keyframe, Step, Text
+from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, record_of
+from tests.backend.running_server import RunningServer, running
+from tests.plain_state import plain_state
+
+
+def folded(frames: list[bytes], through: int) -> Fold:
+    """A fold that begins with the first frame's keyframe and has taken everything through a record."""
+    fold = Fold(BLOCKS, SIZE)
+    first = decoded(frames[0])
+    assert isinstance(first, Keyframe)
+    fold.load(first)
+    for frame in frames[1:]:
+        if record_of(frame) <= through:
+            assert fold.apply(decoded(frame)) == []
+    assert fold.record == through
+    return fold
+
+
+def test_seeking_any_step_equals_folding_from_the_start(
+    recorded: tuple[Path, str], frames: list[bytes], rng: random.Random
+) -> None:
+    path, session = recorded
+    with running(path, read_only=True) as server:
+        steps = [found for found in map(decoded, frames) if isinstance(found, Step)]
+        for step in [steps[0], steps[-1], *rng.sample(steps, 25)]:
+            found = server.bytes(f"/sessions/{session}/seek", step=step.step, ahead_bytes=0)
+            assert record_of(found[0]) < step.record
+            assert [record_of(frame) for frame in found[1:]] == list(
+                range(record_of(found[0]) + 1, record_of(found[-1]) + 1)
+            )
+            assert found[1:] == frames[record_of(found[1]) : record_of(found[-1]) + 1]
+            last = decoded(found[-1])
+            assert (isinstance(last, (Step, Text))) and last.step == step.step
+            assert plain_state(folded(found, last.record)) == plain_state(folded(frames, last.record))
+
+
+def test_a_recording_of_some_size_holds_more_than_one_keyframe(recorded: tuple[Path, str]) -> None:
+    database = open_for_reading(str(recorded[0]))
+    with database.engine.connect() as connection:
+        columns = tables.keyframe.c
+        rows = connection.execute(sa.select(columns.record, columns.origin).order_by(columns.record)).all()
+    database.close()
+    assert rows[0] == (0, "engine")
+    assert len(rows) > 1
+    assert {row[1] for row in rows[1:]} == {"fold"}
+
+
+def test_some_frames_ahead_of_the_target_come_with_it(
+    recorded: tuple[Path, str], frames: list[bytes]
+) -> None:
+    path, session = recorded
+    with running(path, read_only=True) as server:
+        found = server.bytes(f"/sessions/{session}/seek", record=40, ahead_bytes=5000)
+        ahead = [frame for frame in found[1:] if record_of(frame) > 40]
+        assert ahead == frames[41 : 41 + len(ahead)]
+        assert 5000 <= sum(len(frame) for frame in ahead) < 5000 + max(len(frame) for frame in frames)
+
+
+def test_the_first_record_is_the_engines_keyframe(recorded: tuple[Path, str], frames: list[bytes]) -> None:
+    path, session = recorded
+    with running(path, read_only=True) as server:
+        assert server.bytes(f"/sessions/{session}/seek", record=0, ahead_bytes=0) == [frames[0]]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("step=100000", 404),
+        ("record=100000", 404),
+        ("step=-1", 422),
+        ("step=x", 422),
+        ("", 422),
+        ("step=1&record=1", 422),
+        ("step=1&ahead_bytes=-1", 422),
+    ],
+)
+def test_a_target_out_of_range_is_refused_with_the_reason(
+    recorded: tuple[Path, str], query: str, status: int
+) -> None:
+    path, session = recorded
+    with running(path, read_only=True) as server:
+        response = server.http.get(f"/api/sessions/{session}/seek?{query}")
+        assert response.status_code == status
+        assert response.json()["detail"]
+
+
+def test_a_live_session_can_be_sought_up_to_its_last_record(
+    server: RunningServer, engine: HandEngine, frames: list[bytes]
+) -> None:
+    engine.send(frames)
+    session = engine.hello.session
+    last = record_of(frames[-1])
+    with server.watch(session) as watch:
+        watch.until(lambda found: getattr(found, "record", None) == last)
+        # Nothing waits until the quarter of a second is over in which a chunk is collected.
+        found = server.bytes(f"/sessions/{session}/seek", record=last, ahead_bytes=0)
+    assert found[-1] == frames[-1]
+
+
+def test_a_chunk_with_a_flipped_bit_is_named_and_not_served(
+    tmp_path: Path, recorded: tuple[Path, str]
+) -> None:
+    path = tmp_path / "damaged.db"
+    shutil.copy(recorded[0], path)
+    database = writable_sqlite(path)
+    with database.writing().begin() as connection:
+        columns = tables.chunk.c
+        row = connection.execute(sa.select(columns.first, columns.data).limit(1)).one()
+        data = bytearray(row.data)
+        data[len(data) // 2] ^= 1
+        connection.execute(sa.update(tables.chunk).where(columns.first == row.first).values(data=bytes(data)))
+    with pytest.raises(DamagedRecordingError, match=r"the chunk of records 0 to \d+: its checksum"):
+        list(Reader(database).frames(1))
+    database.close()
+    with running(path, read_only=True) as server:
+        response = server.http.get(f"/api/sessions/{recorded[1]}/seek", params={"record": 5})
+        assert response.status_code == 500
+        assert "damaged" in response.json()["detail"]
+
+
+def test_frames_come_in_pieces_without_a_hole(recorded: tuple[Path, str], frames: list[bytes]) -> None:
+    path, session = recorded
+    with running(path, read_only=True) as server:
+        got: list[bytes] = []
+        for _ in range(len(frames)):
+            more = server.bytes(f"/sessions/{session}/frames", after=len(got) - 1, limit_bytes=20_000)
+            if not more:
+                break
+            got += more
+        assert got == frames
+
+
+def test_a_recording_without_text_can_be_sought_too(server: RunningServer, engine: HandEngine) -> None:
+    frames = hand_frames(50, record_text="none")
+    engine.send(frames)
+    engine.wait_acked(record_of(frames[-1]))
+    found = server.bytes(f"/sessions/{engine.hello.session}/seek", step=30, ahead_bytes=0)
+    last = codec.open_frame(found[-1])
+    assert isinstance(last, Step)
+    assert last.step == 30
