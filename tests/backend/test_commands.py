@@ -4,8 +4,8 @@ import threading
 from typing import Any
 
 import pytest
-from kvarium_ledger.messages import Answer, Command
 
+from kvarium_ledger.messages import Answer, Command
 from tests.backend.hand_engine import HandEngine, hello
 from tests.backend.running_server import RunningServer, wait_for
 

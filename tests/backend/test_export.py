@@ -1,12 +1,10 @@
 """A session's download: one file, with nothing beside it, that opens anywhere."""
 
-import os
 import sqlite3
 from pathlib import Path
 
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
-
 from tests.backend.hand_engine import HandEngine, hand_frames, record_of
 from tests.backend.running_server import RunningServer, running, wait_for
 
@@ -36,7 +34,7 @@ def test_a_download_holds_its_one_session_and_opens_read_only(
     session, own = sessions[1]
     path = fetch(server, session, tmp_path / "copy")
     path.chmod(0o444)
-    os.chmod(path.parent, 0o555)
+    path.parent.chmod(0o555)
     with running(path, read_only=True) as copy:
         rows = copy.get("/sessions")["sessions"]
         assert [(row["id"], row["state"]) for row in rows] == [(session, "ended")]
@@ -46,7 +44,7 @@ def test_a_download_holds_its_one_session_and_opens_read_only(
         at = f"/sessions/{session}/seek"
         assert copy.bytes(at, step=30) == server.bytes(at, step=30)
     assert [found.name for found in path.parent.iterdir()] == ["copy.db"]
-    os.chmod(path.parent, 0o755)
+    path.parent.chmod(0o755)
 
 
 def test_a_download_of_a_live_session_is_a_snapshot_with_a_full_index(

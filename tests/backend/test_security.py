@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from kvarium.security import SECURITY_HEADERS, Security, is_loopback
 from starlette.datastructures import Headers
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from kvarium.security import SECURITY_HEADERS, Security, is_loopback
 from tests.backend.hand_engine import HandEngine
 from tests.backend.running_server import TOKEN, RunningServer, running
 

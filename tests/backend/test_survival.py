@@ -8,7 +8,6 @@ from pathlib import Path
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium_ledger.messages import Welcome
-
 from tests.backend.hand_engine import hand_frames, record_of
 from tests.backend.running_server import running, wait_for
 from tests.backend.server_process import kvarium, serving

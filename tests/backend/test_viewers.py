@@ -7,7 +7,6 @@ from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Skip
 from kvarium_ledger.records import AnyRecord, Keyframe, Note, Record
-
 from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, hand_frames, record_of
 from tests.backend.running_server import RunningServer, wait_for
 
