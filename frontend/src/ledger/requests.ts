@@ -48,8 +48,21 @@ export class RequestMemory {
   readonly facts = new Map<number, RequestFacts>();
   /** The sequences of requests that ended, as they were then. */
   readonly ended = new Map<number, [number, SequenceRow][]>();
-  /** Sequence → request, for all that were ever seen. */
-  readonly requestOf = new Map<number, number>();
+  /** Sequence → request and index in it, for all that were ever seen. */
+  readonly sequences = new Map<number, { request: number; index: number }>();
+
+  /** The request of a sequence; -1 when it was never seen. */
+  requestOf(sequence: number): number {
+    return this.sequences.get(sequence)?.request ?? -1;
+  }
+
+  /** How a sequence is shown: r21, or r21.0 where its request has several. */
+  label(sequence: number): string {
+    const row = this.sequences.get(sequence);
+    if (row === undefined) return `s${sequence}`;
+    const several = row.index > 0 || (this.facts.get(row.request)?.n ?? 1) > 1;
+    return several ? `r${row.request}.${row.index}` : `r${row.request}`;
+  }
 }
 
 export class Requests {
@@ -69,7 +82,7 @@ export class Requests {
   decide(decision: Decision, lanes: Lanes, fail: FailDecision): void {
     switch (decision.kind) {
       case 'sequence_created':
-        this.memory.requestOf.set(decision.sequence, decision.request);
+        this.memory.sequences.set(decision.sequence, { request: decision.request, index: decision.index });
         if (this.sequences.has(decision.sequence)) fail(`sequence ${decision.sequence} is created twice`);
         this.sequences.set(decision.sequence, {
           request: decision.request,
@@ -191,7 +204,7 @@ export class Requests {
       lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
     }
     for (const row of keyframe.sequences ?? []) {
-      this.memory.requestOf.set(row.sequence, row.request);
+      this.memory.sequences.set(row.sequence, { request: row.request, index: row.index });
       this.sequences.set(row.sequence, {
         request: row.request,
         index: row.index,

@@ -31,10 +31,9 @@ export class Publisher {
   private forced = true;
 
   constructor(private readonly session: Session) {
-    const requestOf = (sequence: number): number => session.requestOf(sequence);
-    this.events = new Scan(session.history, requestOf, EVERYTHING, 400, 60);
-    this.biography = new Scan(session.history, requestOf, EVERYTHING, 200, 0);
-    this.story = new Scan(session.history, requestOf, { ...EVERYTHING, decisions: true }, 200, 0);
+    this.events = new Scan(session.history, session.memory, EVERYTHING, 400, 60);
+    this.biography = new Scan(session.history, session.memory, EVERYTHING, 200, 0);
+    this.story = new Scan(session.history, session.memory, { ...EVERYTHING, decisions: true }, 200, 0);
   }
 
   want(wants: Wants): void {
@@ -50,7 +49,8 @@ export class Publisher {
   private selectedRequest(): number | null {
     const { sequence, request } = this.wants.selection;
     if (sequence === null) return request;
-    return this.session.requestOf(sequence, request ?? -1);
+    const found = this.session.memory.requestOf(sequence);
+    return found < 0 ? request : found;
   }
 
   /** Look through the history for what the panels list; true when there is more to look at. */

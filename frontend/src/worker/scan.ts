@@ -6,6 +6,7 @@
 import type { Fold } from '../ledger/fold';
 import { isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
+import type { RequestMemory } from '../ledger/requests';
 import { type EventFilter, type EventList, type EventRow, rowsOf, sameFilter } from './answers/events';
 import type { History } from './history';
 
@@ -22,7 +23,7 @@ export class Scan {
 
   constructor(
     private readonly history: History,
-    private readonly requestOf: (sequence: number) => number,
+    private readonly memory: RequestMemory,
     public filter: EventFilter,
     /** How many rows before and after the present position are wanted. */
     private readonly before: number,
@@ -78,7 +79,7 @@ export class Scan {
     try {
       const opened = openFrame(frame);
       if (isRecord(opened) && opened.type === 'step') {
-        rows = rowsOf(opened, this.filter, this.requestOf);
+        rows = rowsOf(opened, this.filter, this.memory);
         if (backwards || this.rows.length === 0) this.fromStep = opened.step;
       }
     } catch {

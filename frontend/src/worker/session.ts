@@ -53,6 +53,7 @@ export class Session {
   readonly copied = new Map<number, number>();
   /** The last step that the head folded. */
   headStep: Step | null = null;
+  readonly memory = new RequestMemory();
   /** Something that the page does not know yet, beside the map. */
   dirty = true;
   private fault: { record: number; message: string } | null = null;
@@ -71,7 +72,7 @@ export class Session {
     private readonly wake: () => void,
   ) {
     const contents = new Contents();
-    const memory = new RequestMemory();
+    const { memory } = this;
     this.head = new Fold(hello.num_blocks, hello.block_size, contents, memory);
     const view = new Fold(hello.num_blocks, hello.block_size, contents, memory);
     this.changes = new Changes(hello.num_blocks);
@@ -292,11 +293,6 @@ export class Session {
       const target = blocks.getUint32(4 * i, true);
       if (target < fold.numBlocks) this.copied.set(target, fold.blocks.generation[target]!);
     }
-  }
-
-  /** The request of a sequence, ended or not. */
-  requestOf(sequence: number, otherwise = -1): number {
-    return this.head.requests.memory.requestOf.get(sequence) ?? otherwise;
   }
 
   light(): Light {

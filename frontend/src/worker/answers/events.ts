@@ -3,7 +3,7 @@
 import { decodeOperations, HOLDS } from '../../ledger/columns';
 import { NONE, Operation } from '../../ledger/generated/constants';
 import type { Step } from '../../ledger/generated/types';
-import type { Decision } from '../../ledger/requests';
+import type { Decision, RequestMemory } from '../../ledger/requests';
 
 export interface EventFilter {
   /** Codes of operations; null: every kind. Decisions are left out unless it is null. */
@@ -22,6 +22,8 @@ export interface EventRow {
   readonly block: number;
   readonly cause: number;
   readonly sequence: number;
+  /** How the sequence is shown; empty where there is none. */
+  readonly label: string;
   readonly position: number;
   /** copy: the source; evict, cache: the content; free: the ticket; fill: the fill after. */
   readonly value: number;
@@ -49,8 +51,8 @@ export function sameFilter(a: EventFilter, b: EventFilter): boolean {
   );
 }
 
-/** The rows of one step that meet a filter, in order. `requestOf` names the request of a sequence. */
-export function rowsOf(step: Step, filter: EventFilter, requestOf: (sequence: number) => number): EventRow[] {
+/** The rows of one step that meet a filter, in order. `memory` knows the requests of the sequences. */
+export function rowsOf(step: Step, filter: EventFilter, memory: RequestMemory): EventRow[] {
   const rows: EventRow[] = [];
   const decisions = filter.kinds === null && filter.block === null ? (step.decisions ?? []) : [];
   let next = 0;
@@ -62,13 +64,15 @@ export function rowsOf(step: Step, filter: EventFilter, requestOf: (sequence: nu
         decision.request === filter.request ||
         (decision.kind === 'preempted' && decision.victim_of === filter.request);
       if (!isOfRequest) continue;
+      const sequence = 'sequence' in decision ? decision.sequence : NONE;
       rows.push({
         step: step.step,
         op: decision.op,
         kind: decision,
         block: NONE,
         cause: 0,
-        sequence: 'sequence' in decision ? decision.sequence : NONE,
+        sequence,
+        label: sequence === NONE ? `r${decision.request}` : memory.label(sequence),
         position: NONE,
         value: 0,
         before: 0,
@@ -100,7 +104,8 @@ export function rowsOf(step: Step, filter: EventFilter, requestOf: (sequence: nu
       const block = columns.block[i]!;
       const sequence = columns.sequence[i]!;
       if (filter.block !== null && block !== filter.block && source !== filter.block) continue;
-      if (filter.request !== null && (sequence === NONE || requestOf(sequence) !== filter.request)) continue;
+      if (filter.request !== null && (sequence === NONE || memory.requestOf(sequence) !== filter.request))
+        continue;
       rows.push({
         step: step.step,
         op,
@@ -108,6 +113,7 @@ export function rowsOf(step: Step, filter: EventFilter, requestOf: (sequence: nu
         block,
         cause: columns.cause[i]!,
         sequence,
+        label: sequence === NONE ? '' : memory.label(sequence),
         position,
         value,
         before,

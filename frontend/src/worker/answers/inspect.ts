@@ -17,6 +17,7 @@ export interface Selection {
 export interface Holder {
   readonly sequence: number;
   readonly request: number;
+  readonly label: string;
   readonly group: number;
   readonly position: number;
 }
@@ -43,6 +44,7 @@ export interface BlockAnswer {
 
 export interface SequenceAnswer {
   readonly sequence: number;
+  readonly label: string;
   readonly index: number;
   readonly parent: number | null;
   readonly blocks: number;
@@ -90,7 +92,11 @@ export function blockAnswer(fold: Fold, block: number, biography: EventList | nu
     queued: blocks.tally[0]! + blocks.tally[1]!,
     holders: fold.tables
       .holders(block)
-      .map((holder) => ({ ...holder, request: requests.sequences.get(holder.sequence)?.request ?? -1 }))
+      .map((holder) => ({
+        ...holder,
+        request: requests.memory.requestOf(holder.sequence),
+        label: requests.memory.label(holder.sequence),
+      }))
       .sort((a, b) => a.sequence - b.sequence),
     pins: [...(fold.pins.map.get(block) ?? [])].map(([pin, times]) => ({ pin, times })),
     twins,
@@ -121,6 +127,7 @@ export function requestAnswer(
     }
     sequences.push({
       sequence: id,
+      label: requests.memory.label(id),
       index: row.index,
       parent: row.parent,
       blocks: table?.size ?? 0,

@@ -7,6 +7,7 @@ export interface TableRow {
   readonly group: number;
   readonly request: number;
   readonly name: string;
+  readonly label: string;
   /** The index of the sequence in its request, and how many sequences the request has. */
   readonly index: number;
   readonly of: number;
@@ -62,6 +63,7 @@ export function tablesAnswer(
       group: table.group,
       request,
       name: facts?.name ?? '',
+      label: requests.memory.label(table.sequence),
       index: sequence?.index ?? 0,
       of: siblings.get(request) ?? 1,
       tokens,

@@ -1,0 +1,51 @@
+/** One clock: at the live end, or at a step. It moves the view only; recording and engine go on. */
+
+import { signal } from '@preact/signals';
+import { block, position, request, tell } from './ledger';
+
+/** Times the recorded pace. */
+export const RATES = [0.25, 1, 4, 16, 64] as const;
+export const rate = signal<number>(1);
+/** Counts the jumps (as opposed to steps and playing), each of which is a place to come back to. */
+export const jumps = signal(0);
+
+export function follow(): void {
+  jumps.value++;
+  tell({ kind: 'follow' });
+}
+
+/** Go to a step: part of a drag or of stepping. */
+export function seek(step: number): void {
+  tell({ kind: 'seek', step: Math.max(0, Math.round(step)) });
+}
+
+/** Go to a step and remember where one was. */
+export function jump(step: number): void {
+  jumps.value++;
+  seek(step);
+}
+
+export function stepBy(steps: number): void {
+  const { step, target } = position.value;
+  seek((target ?? step) + steps);
+}
+
+export function playOrPause(): void {
+  if (position.value.mode === 'at') tell({ kind: 'play', rate: rate.value });
+  else tell({ kind: 'pause' });
+}
+
+export function setRate(next: number): void {
+  rate.value = next;
+  if (position.value.mode === 'play') tell({ kind: 'play', rate: next });
+}
+
+/** Go to the next or previous step that changed what is selected. */
+export function jumpToChange(direction: 1 | -1): void {
+  const list = block.value?.biography ?? request.value?.story;
+  if (list == null) return;
+  const { step } = position.value;
+  const steps = list.rows.map((row) => row.step);
+  const found = direction > 0 ? steps.find((s) => s > step) : steps.findLast((s) => s < step);
+  if (found !== undefined) jump(found);
+}

@@ -1,0 +1,46 @@
+/** Control of the engine itself, apart from the view's transport: only where the engine allows it. */
+
+import { computed, signal } from '@preact/signals';
+import { health, hello, isLive, status } from './ledger';
+import { apiUrl, current } from './sessions';
+
+export const canControl = computed(
+  () => isLive.value && (hello.value?.allow_control ?? false) && (status.value?.linked ?? true),
+);
+/** What the engine said last; until it says anything, what was asked. */
+const asked = signal<{ held: boolean; at: number } | null>(null);
+export const held = computed(() => {
+  const told = health.value?.held ?? false;
+  const wish = asked.value;
+  return wish !== null && performance.now() - wish.at < 1500 ? wish.held : told;
+});
+export const engineError = signal<string | null>(null);
+
+export async function command(name: string, args: Record<string, unknown> = {}): Promise<boolean> {
+  const session = current.peek();
+  if (session === null) return false;
+  engineError.value = null;
+  try {
+    const response = await fetch(apiUrl(`sessions/${encodeURIComponent(session.id)}/commands`), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name, args }),
+    });
+    if (response.ok) return true;
+    const body = (await response.json().catch(() => ({}))) as { detail?: unknown };
+    engineError.value = typeof body.detail === 'string' ? body.detail : `status ${response.status}`;
+  } catch (error) {
+    engineError.value = (error as Error).message;
+  }
+  return false;
+}
+
+export async function holdOrRelease(): Promise<void> {
+  if (!canControl.peek()) return;
+  const hold = !held.peek();
+  if (await command(hold ? 'hold' : 'release')) asked.value = { held: hold, at: performance.now() };
+}
+
+export async function stepEngine(): Promise<void> {
+  if (canControl.peek() && held.peek()) await command('step', { steps: 1 });
+}

@@ -1,0 +1,199 @@
+/** The page's end of the ledger worker: what it last said, as signals, and what can be asked of it. */
+
+import { batch, computed, effect, signal } from '@preact/signals';
+import type { Usage } from '../ledger/fold';
+import type { Health, Hello, Status } from '../ledger/generated/types';
+import type { EventFilter, EventList } from '../worker/answers/events';
+import { EVERYTHING } from '../worker/answers/events';
+import type { BlockAnswer, RequestAnswer } from '../worker/answers/inspect';
+import type { QueueAnswer } from '../worker/answers/queue';
+import type { SchedulerAnswer } from '../worker/answers/scheduler';
+import type { TablesAnswer } from '../worker/answers/tables';
+import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
+import type { Buckets } from '../worker/series';
+import { afterFrame, invalidate } from './frame';
+import { picture } from './picture';
+import { selection } from './selection';
+
+const NOWHERE: Position = {
+  mode: 'at',
+  loaded: false,
+  record: -1,
+  step: -1,
+  op: 0,
+  time: 0,
+  lastStep: -1,
+  lastRecord: -1,
+  moving: false,
+  target: null,
+};
+const UNKNOWN: Light = { colour: 'grey', record: null, message: '' };
+
+export const hello = signal<Hello | null>(null);
+export const position = signal<Position>(NOWHERE);
+export const usage = signal<Usage>({ active: 0, shared: 0, cached: 0, free: 0 });
+export const usable = signal(0);
+export const light = signal<Light>(UNKNOWN);
+export const link = signal<LinkState>('connecting');
+export const health = signal<Health | null>(null);
+export const status = signal<Status | null>(null);
+export const lag = signal<number | null>(null);
+export const gaps = signal(0);
+export const notice = signal<string | null>(null);
+export const failure = signal<string | null>(null);
+export const tables = signal<TablesAnswer | null>(null);
+export const queue = signal<QueueAnswer | null>(null);
+export const scheduler = signal<SchedulerAnswer | null>(null);
+export const events = signal<EventList | null>(null);
+export const block = signal<BlockAnswer | null>(null);
+export const request = signal<RequestAnswer | null>(null);
+export const series = signal<Buckets | null>(null);
+export const marked = signal<Uint32Array | null>(null);
+
+/** Steps between the view and the live end. */
+export const behind = computed(() => Math.max(0, position.value.lastStep - position.value.step));
+export const isLive = computed(() => link.value !== 'replay');
+
+// -- what the panels want -------------------------------------------------------------------------------------------
+
+export const wantTables = signal<{ from: number; to: number } | null>(null);
+export const wantQueue = signal(0);
+export const wantScheduler = signal(true);
+export const wantEvents = signal<EventFilter | null>(null);
+export const eventFilter = signal<EventFilter>(EVERYTHING);
+export const wantSeries = signal<Wants['series']>(null);
+
+// -- the worker -----------------------------------------------------------------------------------------------------
+
+const worker = new Worker(new URL('../worker/worker.ts', import.meta.url), {
+  type: 'module',
+  name: 'ledger',
+});
+const questions = new Map<number, (value: unknown) => void>();
+let lastQuestion = 0;
+let openSession: string | null = null;
+
+export function tell(message: ToWorker): void {
+  worker.postMessage(message);
+}
+
+export function ask(question: 'state' | 'ready'): Promise<unknown> {
+  return new Promise((resolve) => {
+    const id = ++lastQuestion;
+    questions.set(id, resolve);
+    tell({ kind: 'ask', id, question });
+  });
+}
+
+/** Change a signal only when there is a new value: a panel that was not asked for keeps its last one. */
+function take<T>(target: { value: T | null }, value: T | null): void {
+  if (value !== null) target.value = value;
+}
+
+function show(view: View): void {
+  if (view.map !== null) picture.apply(view.map, view.position.mode !== 'at');
+  batch(() => {
+    position.value = view.position;
+    usage.value = view.usage;
+    usable.value = view.usable;
+    if (view.light.colour !== light.value.colour || view.light.record !== light.value.record)
+      light.value = view.light;
+    link.value = view.link;
+    health.value = view.health;
+    status.value = view.status;
+    gaps.value = view.gaps;
+    notice.value = view.notice;
+    if (!view.panels) return;
+    lag.value = view.lag;
+    take(tables, view.tables);
+    take(queue, view.queue);
+    take(scheduler, view.scheduler);
+    take(events, view.events);
+    block.value = view.block;
+    request.value = view.request;
+    marked.value = view.marked;
+    take(series, view.series);
+  });
+  invalidate();
+  afterFrame(() => tell({ kind: 'credit' }));
+}
+
+worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+  if (data.kind === 'answer') {
+    questions.get(data.id)?.(data.value);
+    questions.delete(data.id);
+  } else if (data.kind === 'view') {
+    if (openSession !== null) show(data.view);
+    else tell({ kind: 'credit' });
+  } else if (data.session !== openSession) return;
+  else if (data.kind === 'failed') failure.value = data.message;
+  else {
+    picture.reset(data.hello.num_blocks);
+    hello.value = data.hello;
+  }
+};
+worker.onerror = (event) => {
+  failure.value = event.message;
+};
+tell({ kind: 'credit' });
+
+effect(() => {
+  const wants: Wants = {
+    tables: wantTables.value,
+    queue: wantQueue.value,
+    scheduler: wantScheduler.value,
+    events: wantEvents.value,
+    selection: selection.value,
+    series: wantSeries.value,
+  };
+  tell({ kind: 'wants', wants });
+});
+
+function forget(): void {
+  hello.value = null;
+  failure.value = null;
+  position.value = NOWHERE;
+  light.value = UNKNOWN;
+  notice.value = null;
+  for (const panel of [
+    health,
+    status,
+    lag,
+    tables,
+    queue,
+    scheduler,
+    events,
+    block,
+    request,
+    series,
+    marked,
+  ]) {
+    panel.value = null;
+  }
+  usage.value = { active: 0, shared: 0, cached: 0, free: 0 };
+}
+
+export interface Opening {
+  readonly id: string;
+  readonly live: boolean;
+  readonly step: number | null;
+  readonly lastStep: number;
+  readonly lastRecord: number;
+}
+
+export function openLedger(opening: Opening): void {
+  batch(() => {
+    forget();
+    link.value = opening.live ? 'connecting' : 'replay';
+  });
+  openSession = opening.id;
+  const { id, live, step, lastStep, lastRecord } = opening;
+  const api = new URL('api/', document.baseURI).href;
+  tell({ kind: 'open', session: id, api, live, step, lastStep, lastRecord });
+}
+
+export function closeLedger(): void {
+  openSession = null;
+  tell({ kind: 'close' });
+  batch(forget);
+}

@@ -1,0 +1,117 @@
+/** The address holds the state: `?session=&step=&block=&seq=&request=`; the browser's Back goes back in it. */
+
+import { effect } from '@preact/signals';
+import { follow, jumps, seek } from './clock';
+import { position } from './ledger';
+import { NOTHING, selection } from './selection';
+import { closeSession, current, loadSessions, openSession, type SessionInfo } from './sessions';
+
+interface Place {
+  readonly session: string | null;
+  readonly step: number | null;
+  readonly block: number | null;
+  readonly sequence: number | null;
+  readonly request: number | null;
+}
+
+function natural(text: string | null): number | null {
+  if (text === null || !/^\d{1,15}$/.test(text)) return null;
+  return Number(text);
+}
+
+export function readPlace(search: string): Place {
+  const query = new URLSearchParams(search);
+  return {
+    session: query.get('session'),
+    step: natural(query.get('step')),
+    block: natural(query.get('block')),
+    sequence: natural(query.get('seq')),
+    request: natural(query.get('request')),
+  };
+}
+
+export function writePlace(place: Place): string {
+  const query = new URLSearchParams();
+  if (place.session !== null) query.set('session', place.session);
+  if (place.step !== null) query.set('step', String(place.step));
+  if (place.block !== null) query.set('block', String(place.block));
+  if (place.sequence !== null) query.set('seq', String(place.sequence));
+  if (place.request !== null) query.set('request', String(place.request));
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+/** While the state is taken from the address, it is not written to it. */
+let restoring = false;
+let lastJump = 0;
+let timer: ReturnType<typeof setTimeout> | null = null;
+
+function present(): Place {
+  const { block, sequence, request } = selection.peek();
+  const session = current.peek();
+  const { mode, step, target } = position.peek();
+  return {
+    session: session?.id ?? null,
+    step: session !== null && mode === 'at' && step >= 0 ? (target ?? step) : null,
+    block,
+    sequence,
+    request,
+  };
+}
+
+/** Selections and jumps are entries of the browser's history; stepping and dragging change the present one. */
+function write(): void {
+  timer = null;
+  const place = present();
+  const address = writePlace(place);
+  if (address === location.search) return;
+  const before = readPlace(location.search);
+  const moved =
+    before.session !== place.session ||
+    before.block !== place.block ||
+    before.sequence !== place.sequence ||
+    before.request !== place.request ||
+    jumps.peek() !== lastJump;
+  lastJump = jumps.peek();
+  const url = location.pathname + address;
+  if (moved) history.pushState(null, '', url);
+  else history.replaceState(null, '', url);
+}
+
+async function restore(first: boolean): Promise<void> {
+  restoring = true;
+  try {
+    const place = readPlace(location.search);
+    const open = current.peek();
+    if (open === null || open.id !== place.session) {
+      const sessions = await loadSessions();
+      const live =
+        first && place.session === null ? sessions.find((each) => each.state === 'live') : undefined;
+      const wanted: SessionInfo | undefined = sessions.find((each) => each.id === place.session) ?? live;
+      if (wanted === undefined) {
+        if (open !== null) closeSession();
+        return;
+      }
+      openSession(wanted, place.step);
+    } else if (place.step !== null) seek(place.step);
+    else if (position.peek().mode === 'at') follow();
+    selection.value = { ...NOTHING, block: place.block, sequence: place.sequence, request: place.request };
+  } finally {
+    restoring = false;
+    lastJump = jumps.peek();
+  }
+}
+
+export function startLocation(): void {
+  void restore(true).then(() => {
+    effect(() => {
+      void [current.value, selection.value, position.value.mode, position.value.step, jumps.value];
+      if (!restoring && timer === null) timer = setTimeout(write, 150);
+    });
+  });
+  window.addEventListener('popstate', () => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    void restore(false);
+  });
+}

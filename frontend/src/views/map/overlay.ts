@@ -1,0 +1,107 @@
+/** What lies over the map: ref counts in large cells, and the outlines of what is selected, hovered and next to go. */
+
+import type { Picture } from '../../store/picture';
+import { classOf, countOf } from '../../worker/word';
+import type { Palette } from '../palette';
+import type { Camera } from './camera';
+
+export interface Marks {
+  readonly selected: number | null;
+  readonly hovered: number | null;
+  /** The head of the free queue. */
+  readonly next: number | null;
+  /** The blocks of the selected sequence or request. */
+  readonly marked: Uint32Array | null;
+  /** The blocks of the sequence that the pointer is over. */
+  readonly pointed: readonly number[] | null;
+}
+
+/** Cells below these sizes (CSS pixels) bear no count and no number. */
+const COUNT_FROM = 15;
+const NUMBER_FROM = 40;
+/** More outlines than this are a wash, not marks. */
+const MOST_MARKS = 4000;
+
+export function drawOverlay(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  camera: Camera,
+  palette: Palette,
+  marks: Marks,
+  ratio: number,
+): void {
+  const { canvas } = context;
+  context.clearRect(0, 0, canvas.width, canvas.height);
+  const css = camera.scale / ratio;
+  if (css >= COUNT_FROM) drawLabels(context, picture, camera, palette, ratio, css);
+  const outline = (block: number, colour: string, width: number, outset: number): void => {
+    if (block >= picture.size) return;
+    const { x, y } = camera.place(block);
+    const size = Math.max(camera.scale - camera.gap, 1) + 2 * outset;
+    if (x + size < 0 || y + size < 0 || x > canvas.width || y > canvas.height) return;
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.strokeRect(x - outset, y - outset, size, size);
+  };
+  const line = Math.max(1, Math.round(ratio));
+  const set = marks.pointed ?? marks.marked;
+  if (set !== null && set.length <= MOST_MARKS) {
+    for (const block of set) outline(block, palette.accent, line, camera.gap > 1 ? line / 2 : 0);
+  }
+  if (marks.next !== null) outline(marks.next, palette.warn, line, line / 2);
+  if (marks.hovered !== null) outline(marks.hovered, palette.text, line, line);
+  if (marks.selected !== null) {
+    const least = Math.max(0, (7 * ratio - camera.scale) / 2);
+    outline(marks.selected, palette.bg, 4 * line, 2 * line + least);
+    outline(marks.selected, palette.accent, 2 * line, line + least);
+  }
+}
+
+function drawLabels(
+  context: CanvasRenderingContext2D,
+  picture: Picture,
+  camera: Camera,
+  palette: Palette,
+  ratio: number,
+  css: number,
+): void {
+  const { columns } = camera.grid;
+  const fromColumn = Math.max(0, Math.floor(-camera.left / camera.scale));
+  const toColumn = Math.min(columns, Math.ceil((camera.width - camera.left) / camera.scale));
+  const fromRow = Math.max(0, Math.floor(-camera.top / camera.scale));
+  const toRow = Math.min(camera.grid.rows, Math.ceil((camera.height - camera.top) / camera.scale));
+  const size = Math.round(Math.min(13, css * 0.46) * ratio);
+  const numbers = css >= NUMBER_FROM;
+  context.textBaseline = 'top';
+  const inset = Math.round(Math.max(2, css * 0.12) * ratio);
+  const mono = getComputedStyle(document.documentElement).getPropertyValue('--mono');
+  const counts = `600 ${size}px ${mono}`;
+  const small = `${Math.round(Math.min(11, css * 0.24) * ratio)}px ${mono}`;
+  const inks = [palette.faint, palette['chip-cached-text'], palette['on-active'], palette['on-shared']];
+  for (let row = fromRow; row < toRow; row++) {
+    for (let column = fromColumn; column < toColumn; column++) {
+      const block = row * columns + column;
+      if (block >= picture.size) return;
+      const word = picture.words[block]!;
+      const count = countOf(word);
+      if (count < 2 && !numbers) continue;
+      const x = camera.left + column * camera.scale + inset;
+      const y = camera.top + row * camera.scale + inset;
+      const kind = classOf(word);
+      context.fillStyle = inks[kind]!;
+      if (count > 1) {
+        context.font = counts;
+        context.fillText(count > 1022 ? '…' : String(count), x, y);
+      }
+      if (numbers) {
+        context.font = small;
+        context.globalAlpha = 0.75;
+        context.textAlign = 'right';
+        const right = camera.left + (column + 1) * camera.scale - camera.gap - inset;
+        context.fillText(String(block), right, y);
+        context.textAlign = 'left';
+        context.globalAlpha = 1;
+      }
+    }
+  }
+}
