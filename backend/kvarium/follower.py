@@ -1,47 +1,51 @@
-"""The server's own mirror of a session: it verifies every record, stores keyframes and makes the index.
-
-It runs on a thread of its own and may lag; nobody waits for it. It holds no queue: it remembers the last record that it
-folded and takes what follows from the session's ring, or from the recording where the ring has moved on.
+"""Feeding the server's mirror of a session: what follows, from where it is to be had.
 
     ring (the last 32 MiB) ─┐
-    recording (all)        ─┴─▶ Fold.apply ─▶ Indexer ─▶ writer      a keyframe each max(64 KiB, 8 × its size) of frames
+    recording (all)        ─┴─▶ follower (thread) ──▶ mirror (process) ──▶ rows ──▶ writer
+
+A mirror may lag and nobody waits for it. The follower holds no queue: it remembers the last record that it passed on,
+and takes what follows from the session's ring, or from the recording where the ring has moved on.
 """
 
 import contextlib
-import queue
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from typing import BinaryIO, cast
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import KvariumError
-from kvarium.indexer import Indexer
+from kvarium.mirror import MirrorSetup
+from kvarium.mirror_process import (
+    Ask,
+    Frames,
+    MirrorKeyframe,
+    Progress,
+    ToMirror,
+    read_from_mirror,
+    write_message,
+)
 from kvarium.recording.database import explain
-from kvarium.recording.index_rows import keyframe_row
 from kvarium.recording.reader import Reader
 from kvarium.recording.writer import Writer
 from kvarium.ring import Ring, RingFrame
-from kvarium_ledger import codec
-from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Hello
-from kvarium_ledger.records import AnyRecord, Keyframe, Record
-from kvarium_ledger.violations import Violation
 
-KEYFRAME_BYTES = 64 << 10
-KEYFRAME_FACTOR = 8
-_READ_BYTES = 1 << 20
-_INDEX_SECONDS = 0.25
-_INDEX_ROWS = 20_000
+_BATCH_BYTES = 256 << 10
+_BATCHES_UNDER_WAY = 2
+_IDLE_SECONDS = 0.25
 
 
 class Follower:
-    """Folds the session ``session`` on a thread of its own.
+    """Mirrors the session ``session`` in a process of its own.
 
     With a ``ring`` it follows a live session until :meth:`stop`; without one it brings the index of a recorded session to
-    its end. ``record`` is how far it came, ``fault`` the first thing that it found wrong. ``on_need_keyframe`` is called
-    (on its thread) when it can go on only from a new keyframe of the engine's.
+    its end. ``record`` is how far the mirror came, ``fault`` the first thing that it found wrong. ``on_need_keyframe`` is
+    called (on another thread) when it can go on only from a new keyframe of the engine's.
     """
 
     def __init__(
@@ -57,216 +61,234 @@ class Follower:
         self.record = -1
         self.fault: str | None = None
         self.violations = 0
-        self._fold = Fold(hello.num_blocks, hello.block_size)
-        self._indexer = Indexer(session, [])
+        self._hello = hello
         self._reader = reader
         self._writer = writer
         self._ring = ring
         self._on_need_keyframe = on_need_keyframe
-        self._wanted: queue.SimpleQueue[Future[RingFrame]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._waiting: list[Future[RingFrame]] = []
+        self._ask = Ask()
         self._stop_at: float | None = None
-        self._broken = False
-        self._indexed = -1
-        self._index_at = 0.0
-        self._bytes_since_keyframe = 0
-        self._keyframe_bytes = 0
-        self._store_keyframe_now = False
-        self._thread = threading.Thread(target=self._run, name=f"kvarium-fold-{session}", daemon=True)
+        self._ended = False
+        self._sent = -1
+        self._under_way = threading.Semaphore(_BATCHES_UNDER_WAY)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._thread = threading.Thread(target=self._run, name=f"kvarium-mirror-{session}", daemon=True)
 
     # -- from other threads -----------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Go to where the index ends, and on."""
+        """Go to where the index ends, and on. The process is started with the first record."""
         self._thread.start()
 
     def stop(self, drain_seconds: float) -> None:
         """Ask it to end once it has folded everything, or after ``drain_seconds``; :meth:`join` waits for that."""
         self._stop_at = time.monotonic() + drain_seconds
-        if self._ring is not None:
-            self._ring.wake()
+        self._wake()
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until the thread has ended."""
+        """Wait until it has ended."""
         self._thread.join(timeout)
 
     @property
     def running(self) -> bool:
-        """Is the thread alive?"""
-        return self._thread.is_alive()
+        """Does it follow, or will it?"""
+        return self._thread.is_alive() and not self._ended
+
+    @property
+    def pid(self) -> int | None:
+        """The process id of the mirror, once there is one."""
+        return None if self._process is None else self._process.pid
 
     def keyframe(self) -> "Future[RingFrame]":
-        """A keyframe of the state where the fold is by then; it bears the number of its last record."""
+        """A keyframe of the state where the mirror is by then; it bears the number of its last record."""
         future: Future[RingFrame] = Future()
-        self._wanted.put(future)
-        if self._ring is not None:
-            self._ring.wake()
+        with self._lock:
+            self._waiting.append(future)
+            self._ask = Ask(send=True, store=self._ask.store)
         if not self.running:
-            self._refuse_wanted()
+            self._refuse_waiting()
+        self._wake()
         return future
 
     def store_keyframe(self) -> None:
         """Store a keyframe soon: what went before it is not all in the recording."""
-        self._store_keyframe_now = True
+        with self._lock:
+            self._ask = Ask(send=self._ask.send, store=True)
+        self._wake()
 
-    # -- the thread -------------------------------------------------------------------------------------------------
+    def _wake(self) -> None:
+        if self._ring is not None:
+            self._ring.wake()
+
+    # -- the thread that sends --------------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        receiver: threading.Thread | None = None
         try:
-            self._restore()
-            self._follow()
+            if not self._wait_for_first():
+                return
+            setup = self._setup()
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "kvarium.mirror_process"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            source, sink = cast(BinaryIO, self._process.stdout), cast(BinaryIO, self._process.stdin)
+            receiver = threading.Thread(target=self._receive_all, args=(source,), daemon=True)
+            receiver.start()
+            write_message(sink, setup)
+            self._feed(sink)
+            write_message(sink, Ask(finish=True))
+        except BrokenPipeError:
+            pass
         except Exception as error:
-            reason = explain(error) if isinstance(error, SQLAlchemyError) else str(error)
-            self._break(f"the server's mirror stopped after record {self.record}: {reason}")
+            self._fail(explain(error) if isinstance(error, SQLAlchemyError) else str(error))
         finally:
-            self._refuse_wanted()
+            if receiver is not None:
+                receiver.join(max(1.0, (self._stop_at or time.monotonic()) - time.monotonic() + 1.0))
+            self._end_process()
+            self._ended = True
+            self._refuse_waiting()
 
-    def _restore(self) -> None:
-        """Fold again from the last stored keyframe to where the index ends."""
+    def _wait_for_first(self) -> bool:
+        """Wait until there is something to fold; False: it is to end before."""
+        if self._ring is None:
+            return True
+        while self._ring.last < 0:
+            if self._stop_at is not None:
+                return False
+            self._ring.wait(-1, _IDLE_SECONDS)
+        return True
+
+    def _setup(self) -> MirrorSetup:
+        hello = self._hello
         row = self._reader.session(self.session)
         indexed = row["indexed_record"]
         if indexed is None:
-            return
-        active = [row for row in self._reader.requests(self.session) if row["ended_step"] is None]
-        self._indexer = Indexer(self.session, active)
+            return MirrorSetup(self.session, hello.num_blocks, hello.block_size)
         keyframe = self._reader.keyframe_before(self.session, indexed)
-        record = codec.open_frame(keyframe.frame)
-        assert isinstance(record, Keyframe)
-        self._fold.load(record)
-        self.record = keyframe.record
-        self._keyframe_bytes = len(keyframe.frame)
-        for frame in self._reader.frames(self.session, keyframe.record, indexed):
-            decoded = codec.open_frame(frame.bytes)
-            if isinstance(decoded, Record):
-                self._fold.apply(decoded)
-            self._bytes_since_keyframe += len(frame.bytes)
-        self.record = self._indexed = indexed
+        self._sent = keyframe.record
+        active = [found for found in self._reader.requests(self.session) if found["ended_step"] is None]
+        return MirrorSetup(self.session, hello.num_blocks, hello.block_size, indexed, keyframe.frame, active)
 
-    def _follow(self) -> None:
+    def _feed(self, sink: BinaryIO) -> None:
         while not self._should_stop():
-            self._serve_wanted()
+            self._pass_on_asked(sink)
             frames = self._next_frames()
-            for frame in frames:
-                self._apply(frame)
-                if not self._wanted.empty():
-                    self._serve_wanted()
-                if len(self._indexer) >= _INDEX_ROWS or self._stopped_waiting():
-                    break
-            self._write_index(force=False)
-            if frames:
-                continue
-            if self._ring is None:
-                break
-            self._ring.wait(self.record, _INDEX_SECONDS)
-        self._write_index(force=True)
-
-    def _stopped_waiting(self) -> bool:
-        return self._stop_at is not None and time.monotonic() >= self._stop_at
+            if frames is not None:
+                while not self._under_way.acquire(timeout=_IDLE_SECONDS):
+                    if self._ended or self._out_of_time():
+                        return
+                    self._pass_on_asked(sink)
+                write_message(sink, frames)
+            elif self._ring is None:
+                return
+            else:
+                self._ring.wait(self._sent, _IDLE_SECONDS)
 
     def _should_stop(self) -> bool:
-        if self._broken or self._stopped_waiting():
+        if self._ended or self._out_of_time():
             return True
-        return self._stop_at is not None and (self._ring is None or self.record >= self._ring.last)
+        return self._stop_at is not None and (self._ring is None or self._sent >= self._ring.last)
 
-    def _next_frames(self) -> list[RingFrame]:
-        if self._ring is not None and self._ring.covers(self.record):
-            return self._ring.after(self.record, _READ_BYTES)
-        found: list[RingFrame] = []
+    def _out_of_time(self) -> bool:
+        return self._stop_at is not None and time.monotonic() >= self._stop_at
+
+    def _pass_on_asked(self, sink: BinaryIO) -> None:
+        with self._lock:
+            ask, self._ask = self._ask, Ask()
+        if ask != Ask():
+            write_message(sink, ask)
+
+    def _next_frames(self) -> ToMirror | None:
+        if self._ring is not None and self._ring.covers(self._sent):
+            found = self._ring.after(self._sent, _BATCH_BYTES)
+            if not found:
+                return None
+            self._sent = found[-1].record
+            return Frames([frame.frame for frame in found])
+        return self._stored_frames()
+
+    def _stored_frames(self) -> ToMirror | None:
+        found: list[bytes] = []
+        missed: int | None = None
         size = 0
-        for frame in self._reader.frames(self.session, self.record):
-            assert frame.head.record is not None
-            if not found and frame.head.record != self.record + 1 and frame.head.type != "gap":
-                self._miss(frame.head.record)
-            found.append(RingFrame(frame.head.record, frame.bytes))
+        for frame in self._reader.frames(self.session, self._sent):
+            record = frame.head.record
+            assert record is not None
+            if not found and record != self._sent + 1 and frame.head.type != "gap":
+                missed = record - 1
+                self._on_need_keyframe()
+            found.append(frame.bytes)
+            self._sent = record
             size += len(frame.bytes)
-            if size >= _READ_BYTES:
+            if size >= _BATCH_BYTES:
                 break
-        if not found and self._ring is not None:
-            # What follows is on its way into the recording, or was given up: then only the ring can help.
-            time.sleep(0.05)
-        return found
+        if found:
+            return Frames(found, missed)
+        if self._ring is not None:
+            # What follows is on its way into the recording.
+            time.sleep(0.02)
+        return None
 
-    def _miss(self, following: int) -> None:
-        """Records are nowhere: neither in the ring nor in the recording."""
-        if self._fold.loaded and self.record >= 0:
-            self._fold.loaded = False
-            self._on_need_keyframe()
-        self.record = following - 1
+    # -- the thread that receives -----------------------------------------------------------------------------------
 
-    def _apply(self, frame: RingFrame) -> None:
-        decoded = codec.open_frame(frame.frame)
-        if not isinstance(decoded, Record):
-            raise KvariumError(f"frame {frame.record} is no record")
-        record: AnyRecord = decoded
-        fold = self._fold
-        if not fold.loaded and self._indexed >= 0 and not isinstance(record, Keyframe):
-            self.record = fold.record = frame.record
+    def _receive_all(self, source: BinaryIO) -> None:
+        finished = False
+        with contextlib.suppress(OSError, ValueError):
+            while not finished:
+                message = read_from_mirror(source)
+                if message is None:
+                    break
+                if isinstance(message, MirrorKeyframe):
+                    self._resolve(RingFrame(message.record, message.frame))
+                    continue
+                finished = message.finished
+                self._progress(message)
+        if not finished and not self._ended and not self._out_of_time():
+            self._fail("its process ended")
+        self._ended = True
+        self._wake()
+
+    def _progress(self, message: Progress) -> None:
+        self.record = message.record
+        self.violations = message.violations
+        self.fault = self.fault or message.fault
+        if message.rows is not None:
+            self._writer.index(message.rows)
+        self._under_way.release()
+
+    def _resolve(self, frame: RingFrame) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_result(frame)
+
+    def _refuse_waiting(self) -> None:
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            if future.set_running_or_notify_cancel():
+                future.set_exception(KvariumError(self.fault or "the session's mirror has ended"))
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    def _fail(self, reason: str) -> None:
+        self.fault = self.fault or f"the server's mirror stopped after record {self.record}: {reason}"
+        self._ended = True
+
+    def _end_process(self) -> None:
+        if self._process is None:
             return
-        fresh = not fold.loaded
-        if isinstance(record, Keyframe) and fold.violation is not None and fold.loaded:
-            found = fold.apply(record)
-            fold.load(record)
-        else:
-            found = fold.apply(record)
-        self.record = frame.record
-        self._indexer.add(record, fold)
-        self._note_faults(found)
-        self._bytes_since_keyframe += len(frame.frame)
-        self._maybe_store_keyframe(record, frame, fresh)
-
-    def _note_faults(self, found: list[Violation]) -> None:
-        if not found:
-            return
-        self.violations += len(found)
-        self._indexer.violations(self._fold, self.record, found)
-        if self.fault is None:
-            self.fault = str(found[0])
-
-    def _maybe_store_keyframe(self, record: AnyRecord, frame: RingFrame, fresh: bool) -> None:
-        due = self._bytes_since_keyframe >= max(KEYFRAME_BYTES, KEYFRAME_FACTOR * self._keyframe_bytes)
-        if not self._fold.loaded or not (due or fresh or self._store_keyframe_now):
-            return
-        fold = self._fold
-        if isinstance(record, Keyframe):
-            origin, data = "engine", frame.frame
-        else:
-            origin, data = "fold", codec.seal(fold.keyframe())
-        self._indexer.keyframe(
-            keyframe_row(self.session, self.record, fold.step, fold.op, fold.time, origin, data)
-        )
-        self._keyframe_bytes = len(data)
-        self._bytes_since_keyframe = 0
-        self._store_keyframe_now = False
-
-    def _write_index(self, force: bool) -> None:
-        now = time.monotonic()
-        due = now - self._index_at >= _INDEX_SECONDS or len(self._indexer) >= _INDEX_ROWS
-        if self.record <= self._indexed or not (due or force):
-            return
-        self._writer.index(self._indexer.take(self.record))
-        self._indexed, self._index_at = self.record, now
-
-    # -- keyframes for viewers --------------------------------------------------------------------------------------
-
-    def _serve_wanted(self) -> None:
-        if self._wanted.empty() or not self._fold.loaded:
-            return
-        frame = RingFrame(self._fold.record, codec.seal(self._fold.keyframe()))
-        with contextlib.suppress(queue.Empty):
-            while True:
-                future = self._wanted.get_nowait()
-                if future.set_running_or_notify_cancel():
-                    future.set_result(frame)
-
-    def _refuse_wanted(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                future = self._wanted.get_nowait()
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(KvariumError(self.fault or "the session's mirror has ended"))
-
-    def _break(self, reason: str) -> None:
-        self._broken = True
-        if self.fault is None:
-            self.fault = reason
-        with contextlib.suppress(Exception):
-            self._write_index(force=True)
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError, ValueError):
+                if stream is not None:
+                    stream.close()
+        try:
+            self._process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from kvarium.recording.index_rows import IndexRows, Row
-from kvarium.recording.tables import REQUEST_COLUMNS
+from kvarium.recording.index_rows import REQUEST_COLUMNS, IndexRows, Row
 from kvarium_ledger.columns import column, u32
 from kvarium_ledger.decisions import (
     Aborted,
@@ -58,7 +57,7 @@ class Indexer:
         self._requests: dict[int, Row] = {row["request"]: dict(row) for row in requests}
         self._changed: set[int] = set()
         self._contents: list[tuple[int, int, int]] = []
-        self._rows = IndexRows(session, -1)
+        self._rows = IndexRows(session=session, through=-1)
         self._states: Counter[str] | None = None
         self._last_step = -1
 
@@ -95,7 +94,7 @@ class Indexer:
 
     def take(self, through: int) -> IndexRows:
         """The rows since the last call; they bring the index to ``through``."""
-        rows, self._rows = self._rows, IndexRows(self.session, -1)
+        rows, self._rows = self._rows, IndexRows(session=self.session, through=-1)
         rows.through = through
         rows.requests = [self._request_row(request) for request in sorted(self._changed)]
         self._changed.clear()

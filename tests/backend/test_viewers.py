@@ -39,7 +39,7 @@ def test_a_stuck_viewer_is_moved_on_and_slows_nobody(server: RunningServer, engi
         skips = [found for found in got if isinstance(found, Skip)]
         assert skips, "60 MiB fit into no outbox"
         seen = [
-            found.record for found in got if isinstance(found, Record) and not isinstance(found, Keyframe)
+            found.record for found in got if isinstance(found, Note)
         ]
         missed = [number for skip in skips for number in range(skip.first, skip.last + 1)]
         assert sorted(seen + missed) == list(range(first, first + 60))

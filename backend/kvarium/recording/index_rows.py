@@ -1,26 +1,78 @@
 """What the server's fold makes of a session's records: rows of the index, committed together, up to one record."""
 
 import zlib
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+import msgspec
 
 from kvarium.recording.chunks import compress
 
 Row = dict[str, Any]
 
+STEP_COLUMNS: Final = (
+    "step",
+    "record",
+    "op",
+    "time",
+    "active",
+    "shared",
+    "cached",
+    "free",
+    "prefill_tokens",
+    "decode_tokens",
+    "budget",
+    "allocate",
+    "evict",
+    "reuse",
+    "share",
+    "copy",
+    "fill",
+    "cache",
+    "release",
+    "freed",
+    "preempted",
+    "running",
+    "waiting",
+)
+"""The columns of a step. ``free`` is free blocks after it and ``freed`` the ``free`` operations in it."""
 
-@dataclass
-class IndexRows:
+REQUEST_COLUMNS: Final = (
+    "request",
+    "name",
+    "state",
+    "reason",
+    "message",
+    "prompt_tokens",
+    "max_tokens",
+    "n",
+    "priority",
+    "hit_tokens",
+    "output_tokens",
+    "preemptions",
+    "submitted_record",
+    "submitted_step",
+    "submitted_time",
+    "admitted_step",
+    "admitted_time",
+    "first_token_time",
+    "ended_step",
+    "ended_time",
+    "prompt_record",
+)
+"""The columns of a request."""
+
+
+class IndexRows(msgspec.Struct, kw_only=True):
     """Rows that bring a session's index from where it was to ``through``."""
 
     session: int
     through: int
-    keyframes: list[Row] = field(default_factory=list)
-    steps: list[Row] = field(default_factory=list)
-    landmarks: list[Row] = field(default_factory=list)
-    requests: list[Row] = field(default_factory=list)
-    contents: list[Row] = field(default_factory=list)
-    pieces: list[Row] = field(default_factory=list)
+    keyframes: list[Row] = []
+    steps: list[Row] = []
+    landmarks: list[Row] = []
+    requests: list[Row] = []
+    contents: list[Row] = []
+    pieces: list[Row] = []
     violations: int = 0
     violation: str | None = None
 

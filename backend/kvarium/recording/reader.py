@@ -16,7 +16,7 @@ from kvarium.heads import Head, stored_head
 from kvarium.recording import tables
 from kvarium.recording.chunks import decompress
 from kvarium.recording.database import Database
-from kvarium.recording.index_rows import Row
+from kvarium.recording.index_rows import REQUEST_COLUMNS, STEP_COLUMNS, Row
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 
@@ -267,7 +267,7 @@ class Reader:
         """The columns of the steps ``first`` to ``last``, as far as the index goes."""
         table = tables.step
         query = (
-            sa.select(*(table.c[name] for name in tables.STEP_COLUMNS))
+            sa.select(*(table.c[name] for name in STEP_COLUMNS))
             .where(table.c.session == session, table.c.step >= first)
             .order_by(table.c.step)
         )
@@ -275,8 +275,8 @@ class Reader:
             query = query.where(table.c.step <= last)
         with self.database.engine.connect() as connection:
             rows = connection.execute(query).all()
-        columns = zip(*rows, strict=True) if rows else ([] for _ in tables.STEP_COLUMNS)
-        return {name: list(column) for name, column in zip(tables.STEP_COLUMNS, columns, strict=True)}
+        columns = zip(*rows, strict=True) if rows else ([] for _ in STEP_COLUMNS)
+        return {name: list(column) for name, column in zip(STEP_COLUMNS, columns, strict=True)}
 
     def landmarks(self, session: int) -> list[Row]:
         """A row a step and kind."""
@@ -293,7 +293,7 @@ class Reader:
         """A row a request, in the order of submission."""
         table = tables.request
         query = (
-            sa.select(*(table.c[name] for name in tables.REQUEST_COLUMNS))
+            sa.select(*(table.c[name] for name in REQUEST_COLUMNS))
             .where(table.c.session == session)
             .order_by(table.c.request)
         )

@@ -29,6 +29,8 @@ from sqlalchemy import (
     Text,
 )
 
+from kvarium.recording.index_rows import STEP_COLUMNS
+
 FORMAT: Final = 1
 """The version of these tables, kept in the table ``kvarium``. A newer one is refused by name."""
 
@@ -127,33 +129,6 @@ keyframe = Table(
     PrimaryKeyConstraint("session", "record"),
 )
 
-STEP_COLUMNS: Final = (
-    "step",
-    "record",
-    "op",
-    "time",
-    "active",
-    "shared",
-    "cached",
-    "free",
-    "prefill_tokens",
-    "decode_tokens",
-    "budget",
-    "allocate",
-    "evict",
-    "reuse",
-    "share",
-    "copy",
-    "fill",
-    "cache",
-    "release",
-    "freed",
-    "preempted",
-    "running",
-    "waiting",
-)
-"""The columns of a step. ``free`` is free blocks after it and ``freed`` the ``free`` operations in it."""
-
 step = Table(
     "step",
     metadata,
@@ -175,30 +150,6 @@ landmark = Table(
     Column("message", Text),
     PrimaryKeyConstraint("session", "step", "kind", "record"),
     sqlite_with_rowid=False,
-)
-
-REQUEST_COLUMNS: Final = (
-    "request",
-    "name",
-    "state",
-    "reason",
-    "message",
-    "prompt_tokens",
-    "max_tokens",
-    "n",
-    "priority",
-    "hit_tokens",
-    "output_tokens",
-    "preemptions",
-    "submitted_record",
-    "submitted_step",
-    "submitted_time",
-    "admitted_step",
-    "admitted_time",
-    "first_token_time",
-    "ended_step",
-    "ended_time",
-    "prompt_record",
 )
 
 request = Table(
