@@ -337,7 +337,11 @@ def _missing(entry: EntryPoint, error: Exception) -> None:
     command.__doc__ = f"(not installed: {error})"
 
 
-def _load_commands() -> None:
+def _load_commands(args: list[str]) -> None:
+    """Let other packages add their commands, unless one of these here is asked for."""
+    own = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
+    if args and args[0] in (*own, "sessions", "--version"):
+        return
     for entry in sorted(entry_points(group="kvarium.commands"), key=lambda found: found.name):
         try:
             entry.load()(app)
@@ -348,7 +352,7 @@ def _load_commands() -> None:
 def main() -> None:
     """The entry point `kvarium`: whatever goes wrong, the user gets one line and an exit status."""
     try:
-        _load_commands()
+        _load_commands(sys.argv[1:])
         app()
     except KvariumError as error:
         print(f"kvarium: {error}", file=sys.stderr)

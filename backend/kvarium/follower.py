@@ -147,7 +147,7 @@ class Follower:
             self._fail(explain(error) if isinstance(error, SQLAlchemyError) else str(error))
         finally:
             if receiver is not None:
-                receiver.join(max(1.0, (self._stop_at or time.monotonic()) - time.monotonic() + 1.0))
+                self._await_last_rows(receiver)
             self._end_process()
             self._ended = True
             self._refuse_waiting()
@@ -275,6 +275,12 @@ class Follower:
                 future.set_exception(KvariumError(self.fault or "the session's mirror has ended"))
 
     # -- the end ----------------------------------------------------------------------------------------------------
+
+    def _await_last_rows(self, receiver: threading.Thread) -> None:
+        while receiver.is_alive():
+            if self._stop_at is not None and time.monotonic() >= self._stop_at + 1.0:
+                return
+            receiver.join(_IDLE_SECONDS)
 
     def _fail(self, reason: str) -> None:
         self.fault = self.fault or f"the server's mirror stopped after record {self.record}: {reason}"

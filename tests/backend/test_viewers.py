@@ -38,9 +38,7 @@ def test_a_stuck_viewer_is_moved_on_and_slows_nobody(server: RunningServer, engi
         got = stuck.until(lambda found: getattr(found, "record", None) == first + 59)
         skips = [found for found in got if isinstance(found, Skip)]
         assert skips, "60 MiB fit into no outbox"
-        seen = [
-            found.record for found in got if isinstance(found, Note)
-        ]
+        seen = [found.record for found in got if isinstance(found, Note)]
         missed = [number for skip in skips for number in range(skip.first, skip.last + 1)]
         assert sorted(seen + missed) == list(range(first, first + 60))
         # What follows a skip is a keyframe from which folding goes on.

@@ -1,0 +1,241 @@
+"""The command line: what is wrong is said in one line on standard error, with an exit code that is not 0."""
+
+import json
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kvarium.cli import main
+from kvarium.errors import KvariumError
+from kvarium.recording.database import open_for_server
+from tests.backend.hand_engine import record_of
+from tests.backend.server_process import kvarium, process, serving
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process, which is quicker than in one of its own."""
+
+    def call(*args: str) -> subprocess.CompletedProcess[str]:
+        monkeypatch.setattr(sys, "argv", ["kvarium", *args])
+        capsys.readouterr()
+        try:
+            main()
+            status: object = 0
+        except SystemExit as ended:
+            status = ended.code or 0
+        told = capsys.readouterr()
+        assert isinstance(status, int)
+        return subprocess.CompletedProcess(args, status, told.out, told.err)
+
+    return call
+
+
+def one_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    assert len(lines) == 1, text
+    assert lines[0].startswith("kvarium: ")
+    assert "Traceback" not in text
+    return lines[0]
+
+
+def not_a_recording(folder: Path) -> dict[str, Path]:
+    """Files that are no recordings, by what they are."""
+    files = {name: folder / f"{name}.db" for name in ("text", "empty", "cut", "other", "newer")}
+    files["text"].write_text("this is text\n" * 10)
+    files["empty"].touch()
+    files["cut"].write_bytes(b"SQLite format 3\x00" + b"\x00" * 3)
+    for name in ("other", "newer"):
+        connection = sqlite3.connect(files[name])
+        connection.execute(
+            "CREATE TABLE kvarium (key TEXT, value TEXT)" if name == "newer" else "CREATE TABLE t (a)"
+        )
+        if name == "newer":
+            connection.execute("INSERT INTO kvarium VALUES ('format', '99')")
+        connection.commit()
+        connection.close()
+    return files
+
+
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ("text", "is no SQLite file"),
+        ("empty", "it is empty"),
+        ("cut", "can't read the recording"),
+        ("other", "no table 'kvarium'"),
+        ("newer", "format 99"),
+    ],
+)
+@pytest.mark.parametrize("command", [("view",), ("verify", "latest", "--db"), ("sessions", "ls", "--db")])
+def test_what_is_no_recording_is_refused_by_its_reason(
+    run: Run, tmp_path: Path, command: tuple[str, ...], kind: str, what: str
+) -> None:
+    path = not_a_recording(tmp_path)[kind]
+    before = path.read_bytes()
+    done = run(*command, str(path))
+    assert done.returncode == 1
+    line = one_line(done.stderr)
+    assert what in line
+    assert str(path) in line
+    assert done.stdout == ""
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [("view",), ("verify", "latest", "--db"), ("sessions", "show", "--db")])
+def test_a_file_that_is_not_there_is_named_and_not_made(
+    run: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    path = tmp_path / "nothing.db"
+    done = run(*command, str(path))
+    assert done.returncode == 1
+    assert f"there is no file {path}" in one_line(done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (["verify", "abc"], "no session 'abc'"),
+        (["sessions", "show", "zzz"], "`kvarium sessions ls` lists them"),
+        (["sessions", "show", ""], "no session ''"),
+    ],
+)
+def test_an_unknown_session_is_named(
+    run: Run, recorded: tuple[Path, str], args: list[str], what: str
+) -> None:
+    done = run(*args, "--db", str(recorded[0]))
+    assert done.returncode == 1
+    assert what in one_line(done.stderr)
+
+
+def test_a_taken_port_is_named_with_what_to_do(run: Run, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = run("serve", "--no-engine", "--port", str(port), "--db", str(tmp_path / "a.db"))
+    assert done.returncode == 1
+    assert f"port {port} on 127.0.0.1 is taken" in one_line(done.stderr)
+    assert "--port" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (["--db", "{folder}"], "is a directory"),
+        (["--db", "{folder}/no/such/folder/a.db"], "there is no directory"),
+        (["--db", "mysql://localhost/x"], "SQLite files and PostgreSQL"),
+        (["--db", "postgresql://nobody@127.0.0.1:1/x"], "127.0.0.1"),
+        (["--db", "/proc/recording.db"], "can't lock the recording /proc/recording.db"),
+        (["--host", "256.1.1.1"], "--host 256.1.1.1"),
+        (["--host", "192.0.2.1", "--db", "{folder}/a.db"], "can't listen on 192.0.2.1"),
+        (["--num-gpu-blocks-override", "7"], "--no-engine starts none"),
+    ],
+)
+def test_a_server_that_can_not_start_says_why(run: Run, tmp_path: Path, args: list[str], what: str) -> None:
+    given = [arg.format(folder=tmp_path) for arg in args]
+    if "--db" not in given:
+        given += ["--db", str(tmp_path / "a.db")]
+    done = run("serve", "--no-engine", "--port", "0", *given)
+    assert done.returncode != 0
+    assert what in one_line(done.stderr)
+
+
+@pytest.mark.parametrize("args", [["serve", "--port", "99999"], ["view"], ["verify", "a", "b"], ["nothing"]])
+def test_wrong_usage_is_2_and_says_what(run: Run, args: list[str]) -> None:
+    done = run(*args)
+    assert done.returncode == 2
+    assert "Error: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_locked_recording_says_so(run: Run, tmp_path: Path, recorded: tuple[Path, str]) -> None:
+    path = tmp_path / "locked.db"
+    shutil.copy(recorded[0], path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        done = run("serve", "--no-engine", "--port", "0", "--db", str(path))
+    finally:
+        other.close()
+    assert done.returncode == 1
+    assert "database is locked" in one_line(done.stderr)
+
+
+def test_a_second_server_of_one_recording_is_refused(db: Path) -> None:
+    with serving(db):
+        done = kvarium("serve", "--no-engine", "--port", "0", "--db", str(db))
+        assert done.returncode == 1
+        assert "another kvarium server" in one_line(done.stderr)
+    with serving(db):
+        pass
+
+
+def test_a_lock_is_given_up_when_the_recording_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.db"
+    path.write_text("no database")
+    for _ in range(2):
+        with pytest.raises(KvariumError, match="no SQLite file"):
+            open_for_server(str(path))
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_sessions_are_listed_and_shown(run: Run, recorded: tuple[Path, str], frames: list[bytes]) -> None:
+    path, session = recorded
+    listed = run("sessions", "ls", "--db", str(path))
+    assert session in listed.stdout
+    assert "ended" in listed.stdout
+    told = json.loads(run("sessions", "ls", "--db", str(path), "--json").stdout)
+    assert [row["id"] for row in told["sessions"]] == [session]
+    for name in (session, session[:6], "latest"):
+        shown = json.loads(run("sessions", "show", name, "--db", str(path), "--json").stdout)
+        assert (shown["id"], shown["last_record"]) == (session, record_of(frames[-1]))
+        assert shown["hello"]["num_blocks"] == 24
+
+
+def test_verify_prints_its_figures_and_nothing_else(recorded: tuple[Path, str], frames: list[bytes]) -> None:
+    done = kvarium("verify", "latest", "--db", str(recorded[0]), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert list(told) == ["records", "operations", "digest_mismatches", "violations", "gaps"]
+    assert told == {
+        "records": len(frames),
+        "operations": told["operations"],
+        "digest_mismatches": 0,
+        "violations": 0,
+        "gaps": 0,
+    }
+
+
+def test_reading_commands_leave_nothing_beside_the_file(tmp_path: Path, recorded: tuple[Path, str]) -> None:
+    path = tmp_path / "copy.db"
+    shutil.copy(recorded[0], path)
+    before = path.read_bytes()
+    kvarium("sessions", "ls", "--db", str(path))
+    kvarium("verify", "--db", str(path))
+    with process("view", str(path), "--port", "0", "--no-open") as viewing:
+        viewing.wait_ready()
+        with viewing.http() as http:
+            assert http.get(f"/api/sessions/{recorded[1]}/steps").status_code == 200
+        assert f"?session={recorded[1]}" in viewing.text
+        viewing.interrupt()
+        assert viewing.wait() == 0
+    assert [found.name for found in tmp_path.iterdir()] == ["copy.db"]
+    assert path.read_bytes() == before
+
+
+def test_help_says_what_each_command_does(run: Run) -> None:
+    top = run("--help").stdout
+    for name in ("serve", "view", "verify", "sessions", "demo", "engine"):
+        assert name in top
+        assert run(name, "--help").returncode == 0
+    assert run("--version").stdout.startswith("kvarium ")
