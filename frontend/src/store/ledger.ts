@@ -91,7 +91,7 @@ function take<T>(target: { value: T | null }, value: T | null): void {
 }
 
 function show(view: View): void {
-  if (view.map !== null) picture.apply(view.map, view.position.mode !== 'at');
+  if (view.map !== null) picture.apply(view.map);
   batch(() => {
     position.value = view.position;
     usage.value = view.usage;

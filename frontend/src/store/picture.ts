@@ -7,12 +7,10 @@ const NEVER = 0;
 
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
-  /** ms (of performance.now, at least 1) when a block last changed; 0: long ago. */
+  /** When a block last changed: ms of performance.now, times 2, plus 1 for more than a fill. 0: long ago. */
   changed: Uint32Array<ArrayBuffer> = new Uint32Array(0);
   /** Grows with every change, so that who draws can tell. */
   version = 0;
-  /** Blocks of the step that is looked at (elsewhere than at the live end): they keep a faint glow. */
-  held = new Set<number>();
   /** The blocks that changed since the last upload; null: all of them. */
   dirty: { low: number; high: number } | null = null;
   /** When anything last glowed. */
@@ -25,7 +23,6 @@ export class Picture {
   reset(size: number): void {
     this.words = new Uint32Array(size);
     this.changed = new Uint32Array(size);
-    this.held.clear();
     this.lastGlow = 0;
     this.touchAll();
   }
@@ -41,7 +38,16 @@ export class Picture {
     else if (block > this.dirty.high) this.dirty.high = block;
   }
 
-  apply(change: MapChange, follow: boolean): void {
+  private glow(blocks: Uint32Array, value: number): void {
+    for (let i = 0; i < blocks.length; i++) {
+      const block = blocks[i]!;
+      if (block >= this.size) continue;
+      this.changed[block] = value;
+      this.touch(block);
+    }
+  }
+
+  apply(change: MapChange): void {
     const now = Math.max(1, Math.round(performance.now()));
     if (change.full !== null && change.full.length === this.size) {
       this.words.set(change.full);
@@ -49,7 +55,6 @@ export class Picture {
     }
     if (change.jump) {
       this.changed.fill(NEVER);
-      this.held.clear();
       this.touchAll();
     }
     for (let i = 0; i < change.blocks.length; i++) {
@@ -57,13 +62,9 @@ export class Picture {
       this.words[block] = change.words[i]!;
       this.touch(block);
     }
-    if (!follow) this.held = new Set(change.glow);
-    for (const block of change.glow) {
-      if (block >= this.size) continue;
-      this.changed[block] = now;
-      this.touch(block);
-    }
-    if (change.glow.length > 0) this.lastGlow = now;
+    this.glow(change.faint, 2 * now);
+    this.glow(change.glow, 2 * now + 1);
+    if (change.glow.length + change.faint.length > 0) this.lastGlow = now;
     this.version++;
   }
 

@@ -2,7 +2,7 @@
 
 import type { Blocks } from '../ledger/blocks';
 import type { MapChange } from './protocol';
-import { packBlock } from './word';
+import { FILLED_BITS, packBlock } from './word';
 
 export class Changes {
   private readonly list: Uint32Array;
@@ -11,10 +11,13 @@ export class Changes {
   private mark = 1;
   private full = true;
   private jumped = true;
+  /** The words that the page has. */
+  private readonly sent: Uint32Array;
 
   constructor(size: number) {
     this.list = new Uint32Array(size);
     this.stamp = new Uint32Array(size);
+    this.sent = new Uint32Array(size);
   }
 
   get any(): boolean {
@@ -42,25 +45,33 @@ export class Changes {
     }
   }
 
-  /** All changes since the last call. `glow`: the blocks that glow, null for all that changed. */
-  take(blocks: Blocks, blockSize: number, glow: Uint32Array | null): MapChange {
-    let full: Uint32Array | null = null;
-    let changed = new Uint32Array(0);
-    let words = new Uint32Array(0);
-    const many = this.full || this.count > blocks.size / 3;
-    if (many) {
-      full = new Uint32Array(blocks.size);
-      for (let b = 0; b < blocks.size; b++) full[b] = packBlock(blocks, b, blockSize);
-    } else {
-      changed = this.list.slice(0, this.count);
-      words = new Uint32Array(this.count);
-      for (let i = 0; i < this.count; i++) words[i] = packBlock(blocks, changed[i]!, blockSize);
+  /** All changes since the last call. `step`: what the present step changed and filled; null: what changed since. */
+  take(blocks: Blocks, blockSize: number, step: StepChanges | null): MapChange {
+    const { sent, list, count } = this;
+    const whole = this.full;
+    const changed = whole ? EMPTY : list.slice(0, count);
+    const words = new Uint32Array(changed.length);
+    const glow = new Uint32Array(changed.length);
+    const faint = new Uint32Array(changed.length);
+    let glowing = 0;
+    let fainting = 0;
+    for (let i = 0; i < changed.length; i++) {
+      const b = changed[i]!;
+      const word = packBlock(blocks, b, blockSize);
+      const difference = word ^ sent[b]!;
+      words[i] = word;
+      sent[b] = word;
+      if ((difference & ~FILLED_BITS) !== 0) glow[glowing++] = b;
+      else faint[fainting++] = b;
     }
+    if (whole) for (let b = 0; b < blocks.size; b++) sent[b] = packBlock(blocks, b, blockSize);
+    const isMost = whole || count > blocks.size / 3;
     const change: MapChange = {
-      full,
-      blocks: changed,
-      words,
-      glow: glow ?? (this.full ? new Uint32Array(0) : this.list.slice(0, this.count)),
+      full: isMost ? sent.slice() : null,
+      blocks: isMost ? EMPTY : changed,
+      words: isMost ? EMPTY : words,
+      glow: step?.changed ?? glow.slice(0, glowing),
+      faint: step?.filled ?? faint.slice(0, fainting),
       jump: this.jumped,
     };
     this.count = 0;
@@ -73,4 +84,12 @@ export class Changes {
     }
     return change;
   }
+}
+
+const EMPTY = new Uint32Array(0);
+
+/** The blocks that one step changed, and those that it only filled further. */
+export interface StepChanges {
+  readonly changed: Uint32Array;
+  readonly filled: Uint32Array;
 }

@@ -57,6 +57,8 @@ export interface MapChange {
   readonly words: Uint32Array;
   /** Blocks that glow: what changed since the last view (following) or in the present step (elsewhere). */
   readonly glow: Uint32Array;
+  /** Blocks that were merely filled further: they glow faintly. */
+  readonly faint: Uint32Array;
   /** Forget all earlier glow. */
   readonly jump: boolean;
 }
@@ -68,8 +70,12 @@ export interface Wants {
   readonly scheduler: boolean;
   readonly events: EventFilter | null;
   readonly selection: Selection;
-  /** Steps `from` to `to` of the timeline (null: all) in `width` buckets. */
-  readonly series: { from: number | null; to: number | null; width: number } | null;
+  /** A part of the timeline in at most `width` buckets: all, about `steps` around the view, or a part that was chosen. */
+  readonly series: {
+    readonly range: 'all' | 'recent' | { readonly from: number; readonly to: number };
+    readonly steps: number;
+    readonly width: number;
+  } | null;
 }
 
 export interface View {

@@ -27,6 +27,7 @@ export class Publisher {
   private readonly events: Scan;
   private readonly biography: Scan;
   private readonly story: Scan;
+  private window = { from: 0, to: 1 };
   private lastPanels = 0;
   private forced = true;
 
@@ -79,8 +80,8 @@ export class Publisher {
     const { session, wants } = this;
     const { fold } = session;
     const panels = this.forced || (this.panelsChanged && now >= this.lastPanels + PANEL_INTERVAL);
-    const glow = session.mode === 'at' ? session.touchedByStep() : null;
-    const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, glow) : null;
+    const step = session.mode === 'at' ? session.changesOfStep() : null;
+    const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, step) : null;
     const { selection } = wants;
     const request = this.selectedRequest();
     const view: View = {
@@ -122,17 +123,39 @@ export class Publisher {
       this.biography.changed = false;
       this.story.changed = false;
     }
-    const transfer = [map?.full, map?.blocks, map?.words, map?.glow]
+    const transfer = [map?.full, map?.blocks, map?.words, map?.glow, map?.faint]
       .filter((array): array is Uint32Array => array != null && array.length > 0)
       .map((array) => array.buffer as ArrayBuffer);
     return { view, transfer: [...new Set(transfer)] };
   }
 
   private series(): View['series'] {
-    const { series } = this.wants;
-    if (series === null) return null;
-    const { length } = this.session.series;
-    return this.session.series.buckets(series.from ?? 0, series.to ?? Math.max(1, length), series.width);
+    const wanted = this.wants.series;
+    if (wanted === null) return null;
+    const { session } = this;
+    const end = Math.max(1, session.lastStep + 1);
+    if (wanted.range === 'all') this.window = { from: 0, to: end };
+    else if (wanted.range !== 'recent') this.window = wanted.range;
+    else this.window = this.recent(wanted.steps, end);
+    return session.series.buckets(this.window.from, this.window.to, wanted.width);
+  }
+
+  /** The last steps while following; elsewhere a window that stays until the view leaves it. */
+  private recent(steps: number, end: number): { from: number; to: number } {
+    const { session, window } = this;
+    const at = session.navigator.goal ?? session.fold.step;
+    const follows = session.mode === 'follow' || at >= end - 1;
+    const margin = steps / 20;
+    if (
+      !follows &&
+      window.to - window.from === steps &&
+      at > window.from + margin &&
+      at < window.to - margin
+    ) {
+      return window;
+    }
+    const to = follows ? end : Math.min(end, at + Math.ceil(steps / 2));
+    return { from: Math.max(0, to - steps), to: Math.max(to, Math.min(steps, end)) };
   }
 
   /** The whole state, for tests and for whoever wants to look at it by hand. */

@@ -30,9 +30,10 @@ export type StepColumns = { step: number[] } & Partial<Record<SeriesName, number
 
 /** What the timeline draws: a bucket of steps a pixel or so. */
 export interface Buckets {
-  /** Steps `from` (included) to `to` (excluded), `per` in a bucket. */
+  /** What was asked for: steps `from` (included) to `to` (excluded). */
+  window: { from: number; to: number };
+  /** The step at which the first bucket begins, and how many steps a bucket has. */
   from: number;
-  to: number;
   per: number;
   /** For each bucket; NaN where nothing is known. */
   active: Float32Array;
@@ -170,8 +171,8 @@ export class Series {
     const count = Math.max(0, Math.ceil((to - start) / per));
     const make = (): Float32Array => new Float32Array(count);
     const out: Buckets = {
+      window: { from, to },
       from: start,
-      to,
       per,
       active: make(),
       shared: make(),

@@ -8,13 +8,14 @@
  * unseen: recording and engine never wait for a reader.
  */
 
+import { decodeOperations } from '../ledger/columns';
 import { Contents } from '../ledger/contents';
 import { type AnyRecord, Fold, isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
-import { NONE, Operation, Pin, VERSION } from '../ledger/generated/constants';
+import { Operation, Pin, VERSION } from '../ledger/generated/constants';
 import type { Frame, Health, Hello, Status, Step } from '../ledger/generated/types';
 import { RequestMemory } from '../ledger/requests';
-import { Changes } from './changes';
+import { Changes, type StepChanges } from './changes';
 import { History } from './history';
 import { Navigator } from './navigator';
 import type { Light, LinkState, Mode, Position } from './protocol';
@@ -328,16 +329,24 @@ export class Session {
   }
 
   /** The blocks that the present step changed. */
-  touchedByStep(): Uint32Array {
-    const raw = this.current?.operations;
-    const read = (bytes: Uint8Array | undefined): Uint32Array =>
-      bytes === undefined ? new Uint32Array(0) : new Uint32Array(new Uint8Array(bytes).buffer);
-    const block = read(raw?.block);
-    const source = read(raw?.source);
-    const all = new Uint32Array(block.length + source.length);
-    all.set(block);
-    all.set(source, block.length);
-    return all.filter((b) => b !== NONE && b < this.hello.num_blocks);
+  changesOfStep(): StepChanges {
+    const { numBlocks } = this.fold;
+    const changed = new Set<number>();
+    const filled = new Set<number>();
+    try {
+      const columns = decodeOperations(this.current?.operations);
+      for (let i = 0; i < columns.length; i++) {
+        (columns.kind[i] === Operation.fill ? filled : changed).add(columns.block[i]!);
+      }
+      for (const source of columns.source) changed.add(source);
+    } catch {
+      // What can't be read is the fold's to report.
+    }
+    const inPool = (block: number): boolean => block < numBlocks;
+    return {
+      changed: Uint32Array.from(changed).filter(inPool),
+      filled: Uint32Array.from(filled).filter((block) => inPool(block) && !changed.has(block)),
+    };
   }
 
   // -- where the reader is ------------------------------------------------------------------------------------------

@@ -10,6 +10,9 @@
 import type { Blocks } from '../ledger/blocks';
 import { NONE } from '../ledger/generated/constants';
 
+/** The bits that a fill changes. */
+export const FILLED_BITS = 127 << 12;
+
 export function packBlock(blocks: Blocks, b: number, blockSize: number): number {
   const count = blocks.count[b]!;
   const filled = Math.min(127, Math.round((blocks.filled[b]! * 127) / blockSize));

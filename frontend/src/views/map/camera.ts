@@ -13,7 +13,7 @@ export interface Grid {
 /** The grid whose cells are the largest in a frame of this size. */
 export function chooseGrid(count: number, width: number, height: number): Grid {
   if (count <= 0 || width <= 0 || height <= 0) return { columns: 1, rows: 1 };
-  const unit = count <= 64 ? 4 : count <= 16_384 ? 8 : 32;
+  const unit = count <= 4096 ? 4 : count <= 65_536 ? 8 : 32;
   let best: Grid = { columns: count, rows: 1 };
   let bestScale = 0;
   const about = Math.sqrt((count * width) / height);

@@ -32,8 +32,8 @@ export class CanvasRenderer implements Renderer {
     for (let block = 0; block < picture.size; block++) {
       const base = states[classOf(picture.words[block]!)]!;
       const changed = picture.changed[block]!;
-      const decayed = changed > 0 && scene.glow ? Math.exp(-(now - changed) / GLOW_MS) : 0;
-      const glow = changed > 0 ? Math.max(decayed, scene.floor) : 0;
+      const decayed = scene.glow ? Math.exp(-(now - (changed >>> 1)) / GLOW_MS) : 0;
+      const glow = changed > 0 ? Math.max(decayed, scene.floor) * (changed % 2 === 1 ? 0.8 : 0.25) : 0;
       for (let part = 0; part < 3; part++) {
         image.data[4 * block + part] = base[part]! + (fresh[part]! - base[part]!) * glow;
       }

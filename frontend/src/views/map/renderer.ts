@@ -38,7 +38,7 @@ export interface Renderer {
 }
 
 /** ms in which glow falls to a third. */
-export const GLOW_MS = 650;
+export const GLOW_MS = 520;
 /** ms after which nothing of it is left to see. */
 export const GLOW_END = 5 * GLOW_MS;
 
@@ -82,10 +82,12 @@ vec3 cell(ivec2 at, vec2 inside) {
     if (inside.y >= edge - bar) base = mix(base, inside.x < edge * filled ? vec3(1.0) : ground, inside.x < edge * filled ? 0.34 : 0.42);
   }
   if (texel.y > 0u) {
-    float age = float(now - texel.y);
-    float glow = max(decay > 0.0 ? exp(-age / decay) : 0.0, least);
-    float far = length(inside / edge - 0.5);
-    base = mix(base, fresh, glow * (scale >= 8.0 ? clamp(1.12 - 1.1 * far, 0.0, 1.0) : 0.9));
+    // A ring, so that the state can still be seen under it; all of a small cell.
+    float age = float(now - (texel.y >> 1u));
+    float glow = max(decay > 0.0 ? exp(-age / decay) : 0.0, least) * ((texel.y & 1u) == 1u ? 1.0 : 0.3);
+    vec2 rim = min(inside, edge - 1.0 - inside);
+    float ring = scale >= 9.0 ? clamp(1.0 - (min(rim.x, rim.y) - 0.5) / (scale * 0.16), 0.24, 1.0) : 0.85;
+    base = mix(base, fresh, glow * ring);
   }
   return base;
 }

@@ -1,0 +1,59 @@
+/**
+ * `window.kvarium`: what tests, and whoever is curious, can ask of the page. Always there.
+ *
+ *     await kvarium.ready()      once the view has a state and stands where it was asked to be
+ *     await kvarium.state()      the whole state at the present position (the form of `tests/plain_state.py`)
+ *     kvarium.seek(step)         move the view to a step;  kvarium.follow()  to the live end
+ *     kvarium.light()            { colour, record, message } of the digest light
+ *     kvarium.position()         { mode, record, step, op, … } as last drawn
+ *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow
+ */
+
+import type { PlainState } from './ledger/plain';
+import { follow, jump } from './store/clock';
+import { ask, light, position } from './store/ledger';
+import { mapPixels } from './views/map/MemoryMap';
+import type { Pixels } from './views/map/renderer';
+import type { Light, Position } from './worker/protocol';
+
+export interface Hook {
+  ready(): Promise<boolean>;
+  state(): Promise<PlainState>;
+  seek(step: number): Promise<boolean>;
+  follow(): void;
+  light(): Light;
+  position(): Position;
+  mapPixels(): Pixels;
+}
+
+declare global {
+  interface Window {
+    kvarium: Hook;
+  }
+}
+
+/** Two frames: what the worker said last is drawn. */
+function drawn(): Promise<void> {
+  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())));
+}
+
+export function installHook(): void {
+  window.kvarium = {
+    async ready() {
+      await ask('ready');
+      await drawn();
+      return true;
+    },
+    state: () => ask('state') as Promise<PlainState>,
+    async seek(step) {
+      jump(step);
+      await ask('ready');
+      await drawn();
+      return true;
+    },
+    follow,
+    light: () => light.value,
+    position: () => position.value,
+    mapPixels,
+  };
+}

@@ -1,0 +1,134 @@
+/** What a reader can do, as data: an id (its title is in the catalogue), keys, and what it does. The `?` overlay lists them. */
+
+import { signal } from '@preact/signals';
+import type { text } from '../text';
+import { follow, jump, jumpToChange, playOrPause, stepBy } from './clock';
+import { canControl, holdOrRelease, stepEngine } from './engine';
+import { centre, focusPanel, keysShown, left } from './layout';
+import { clearSelection } from './selection';
+import { closeSession, current } from './sessions';
+import { toggleTheme } from './theme';
+
+export type Group = keyof typeof text.keys.groups;
+
+export interface Command {
+  readonly id: keyof typeof text.commands;
+  /** As in `KeyboardEvent.key`, with `Shift+` where it is held and does not make another character. */
+  readonly keys: readonly string[];
+  readonly group: Group;
+  readonly run: () => void;
+  readonly enabled?: () => boolean;
+}
+
+const inSession = (): boolean => current.peek() !== null;
+
+/** Focus the field for a step's number; the bar provides it. */
+export const askForStep = signal(0);
+
+export const COMMANDS: readonly Command[] = [
+  { id: 'play', keys: ['Space'], group: 'view', run: playOrPause },
+  { id: 'forward', keys: ['.'], group: 'view', run: () => stepBy(1) },
+  { id: 'back', keys: [','], group: 'view', run: () => stepBy(-1) },
+  { id: 'forward10', keys: ['>'], group: 'view', run: () => stepBy(10) },
+  { id: 'back10', keys: ['<'], group: 'view', run: () => stepBy(-10) },
+  {
+    id: 'end',
+    keys: ['End'],
+    group: 'view',
+    run: follow,
+  },
+  { id: 'home', keys: ['Home'], group: 'view', run: () => jump(0) },
+  { id: 'go', keys: ['g'], group: 'view', run: () => askForStep.value++ },
+  {
+    id: 'hold',
+    keys: ['Shift+Space'],
+    group: 'engine',
+    run: () => void holdOrRelease(),
+    enabled: () => canControl.peek(),
+  },
+  {
+    id: 'stepEngine',
+    keys: ['Shift+Enter'],
+    group: 'engine',
+    run: () => void stepEngine(),
+    enabled: () => canControl.peek(),
+  },
+  { id: 'tables', keys: ['1'], group: 'panels', run: () => show('tables') },
+  { id: 'scheduler', keys: ['2'], group: 'panels', run: () => show('scheduler') },
+  { id: 'map', keys: ['3'], group: 'panels', run: () => show('map') },
+  { id: 'events', keys: ['4'], group: 'panels', run: () => show('events') },
+  { id: 'queue', keys: ['5'], group: 'panels', run: () => focusPanel('queue') },
+  { id: 'inspector', keys: ['6'], group: 'panels', run: () => focusPanel('inspector') },
+  { id: 'timeline', keys: ['7'], group: 'panels', run: () => focusPanel('timeline') },
+  { id: 'theme', keys: ['t'], group: 'panels', run: toggleTheme },
+  { id: 'sessions', keys: ['s'], group: 'panels', run: closeSession },
+  { id: 'keys', keys: ['?'], group: 'panels', run: () => toggleKeys() },
+  {
+    id: 'next',
+    keys: [']'],
+    group: 'selection',
+    run: () => jumpToChange(1),
+  },
+  {
+    id: 'previous',
+    keys: ['['],
+    group: 'selection',
+    run: () => jumpToChange(-1),
+  },
+  { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
+];
+
+/** These work without a session too. */
+const ANYWHERE = new Set<Command['id']>(['keys', 'theme']);
+
+function show(panel: 'tables' | 'scheduler' | 'map' | 'events'): void {
+  if (panel === 'tables' || panel === 'scheduler') left.value = panel;
+  else centre.value = panel;
+  focusPanel(panel);
+}
+
+function toggleKeys(): void {
+  keysShown.value = !keysShown.value;
+}
+
+function leave(): void {
+  if (keysShown.value) keysShown.value = false;
+  else clearSelection();
+}
+
+export function commandById(id: Command['id']): Command {
+  return COMMANDS.find((command) => command.id === id)!;
+}
+
+function keyOf(event: KeyboardEvent): string {
+  const key = event.key === ' ' ? 'Space' : event.key;
+  return event.shiftKey && (key === 'Space' || key.length > 1) ? `Shift+${key}` : key;
+}
+
+/** Is somebody typing? Then a key is a character. */
+function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName);
+}
+
+/** Keys that a focused control needs for itself. */
+function isTaken(event: KeyboardEvent): boolean {
+  const target = event.target;
+  if (!(target instanceof HTMLElement)) return false;
+  const isControl = /^(button|a|summary)$/i.test(target.tagName) || target.getAttribute('role') === 'button';
+  return isControl && (event.key === 'Enter' || (event.key === ' ' && !event.shiftKey));
+}
+
+export function startKeys(): void {
+  window.addEventListener('keydown', (event) => {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping(event.target) || isTaken(event)) return;
+    const key = keyOf(event);
+    const command = COMMANDS.find((each) => each.keys.includes(key));
+    if (command === undefined || !(inSession() || ANYWHERE.has(command.id))) return;
+    if (command.enabled !== undefined && !command.enabled()) return;
+    // Home and End belong to a focused list unless it is the page that has the focus.
+    event.preventDefault();
+    command.run();
+  });
+}

@@ -1,0 +1,397 @@
+/**
+ * Every word that the page says, in one place, so that another language is one more module like this one.
+ *
+ * Names of operations, causes and states are the field's own and the ledger's; they stay as they are in any language.
+ */
+
+import { integer, percent, span } from './format';
+import { Cause, NONE, Operation, Pin } from './ledger/generated/constants';
+import type { Waiting } from './ledger/generated/types';
+import type { EventRow } from './worker/answers/events';
+
+function names(codes: Readonly<Record<string, number>>): string[] {
+  const list: string[] = [];
+  for (const [name, code] of Object.entries(codes)) list[code] = name;
+  return list;
+}
+
+export const OPERATION_NAMES = names(Operation);
+export const CAUSE_NAMES = names(Cause).map((name) => name.replace('_', ' '));
+export const PIN_NAMES = names(Pin).map((name) => name.replace('_', ' '));
+
+const n = integer;
+const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${n(count)} ${count === 1 ? one : many}`;
+
+export const text = {
+  product: 'kvarium',
+  panels: {
+    tables: 'tables',
+    scheduler: 'scheduler',
+    map: 'map',
+    events: 'events',
+    queue: 'Free queue',
+    waiting: 'Waiting',
+    timeline: 'Timeline',
+    block: 'Block',
+    request: 'Request',
+    session: 'Session',
+    biography: 'Biography',
+    story: 'Story',
+  },
+  bar: {
+    live: 'live',
+    replay: 'replay',
+    linkLost: 'server lost',
+    connecting: 'connecting',
+    engineGone: 'engine gone',
+    behind: (steps: number) => `${plural(steps, 'step')} behind`,
+    first: 'First step',
+    back: 'One step back',
+    forward: 'One step on',
+    pause: 'Pause the view',
+    play: 'Play at the recorded pace',
+    follow: 'follow',
+    end: 'end',
+    followTitle: 'Follow the live end',
+    endTitle: 'Go to the last step',
+    rate: (rate: number) => `× ${rate}`,
+    rateTitle: 'Times the recorded pace',
+    step: 'step',
+    goToStep: 'Go to step',
+    used: (part: number, whole: number) => `${percent(part, whole)} used`,
+    usageTitle: (active: number, shared: number, cached: number, free: number, usable: number) =>
+      `active ${n(active)} · shared ${n(shared)} · cached, free ${n(cached)} · free ${n(free)}\n` +
+      `used = (active + shared) ÷ ${n(usable)} usable blocks, as vLLM counts it`,
+    engineRuns: 'engine running',
+    engineHeld: 'engine held',
+    hold: 'hold',
+    release: 'release',
+    stepEngine: 'step engine',
+    stepEngineTitle: 'Let the engine do one step',
+    holdTitle: 'Hold the engine itself, for everybody who watches',
+    releaseTitle: 'Let the engine go on',
+    sessions: 'All sessions',
+    theme: (to: string) => `Use the ${to} theme`,
+    keys: 'Keys',
+  },
+  light: {
+    green: 'verified',
+    grey: 'unverified',
+    red: 'fault',
+    greenTitle: (record: number) =>
+      `This page folded record ${n(record)} itself, and its digests equal those that the engine sent.`,
+    greyTitle: (why: string) => `Nothing is verified here: ${why || 'no record folded yet'}.`,
+    redTitle: (record: number, message: string) => `At record ${n(record)}: ${message}`,
+    alarm: (record: number) => `This mirror went wrong at record ${n(record)}.`,
+    alarmAdvice:
+      'What is shown from there on can’t be trusted. The light stays red until the page is loaded again.',
+  },
+  states: {
+    active: 'active',
+    shared: 'shared',
+    cached: 'cached, free',
+    free: 'free',
+    fresh: 'just changed',
+    ofClass: ['free', 'cached, free', 'active', 'shared'],
+  },
+  tables: {
+    count: (shown: string, total: number, requests: number) =>
+      total === 0 ? '' : `${shown} of ${n(total)} · ${plural(requests, 'request')}`,
+    tokens: (tokens: number) => `${n(tokens)} tok`,
+    decode: 'decode',
+    prefill: (done: number, all: number) => `prefill ${n(done)} / ${n(all)}`,
+    copied: 'copied its last block',
+    more: (count: number) => `${n(count)} more`,
+    hole: 'no block here: it was freed',
+    empty: 'No sequence holds a block.',
+    emptyAdvice: 'Block tables appear when a request is admitted.',
+    chip: (block: number, state: string, count: number, filled: number, size: number) =>
+      `block ${block} · ${state}${count > 1 ? ` by ${count}` : ''} · filled ${filled} of ${size}`,
+  },
+  scheduler: {
+    running: 'running',
+    waiting: 'waiting',
+    budget: 'token budget',
+    ofBudget: (used: number, budget: number) => (budget > 0 ? `${n(used)} of ${n(budget)}` : n(used)),
+    runningOf: (count: number, most: number | null) =>
+      most === null ? n(count) : `${n(count)} of ${n(most)}`,
+    prefill: (tokens: number) => `${n(tokens)} prefill`,
+    decode: (tokens: number) => `${n(tokens)} decode`,
+    thisStep: (step: number) => `Step ${n(step)}`,
+    didNothing: 'did nothing to any block',
+    notLoaded: 'The record of this step is not loaded.',
+    times: ['schedule', 'forward', 'sample', 'seal'],
+    admitted: (tokens: number, hit: number) =>
+      `admitted · ${n(tokens)} tokens${hit > 0 ? `, ${n(hit)} from the cache` : ''}`,
+    preempted: (victim: string, blocks: number, tokens: number) =>
+      `preempted for ${victim} · ${plural(blocks, 'block')} freed, ${n(tokens)} tokens to recompute`,
+    ended: (how: string) => `ended · ${how}`,
+    noneWaiting: 'Nobody waits.',
+    more: (count: number) => `and ${n(count)} more`,
+    decisions: 'Decisions',
+    operations: 'Operations',
+  },
+  waiting: (reason: Waiting | null): string => {
+    if (reason === null) return 'reason not in the loaded part';
+    switch (reason.reason) {
+      case 'blocks':
+        return `needs ${plural(reason.needs ?? 0, 'block')}, ${n(reason.free ?? 0)} free`;
+      case 'budget':
+        return 'the step’s token budget is used up';
+      case 'max_num_seqs':
+        return 'as many run as may';
+      case 'behind':
+        return `behind r${reason.behind ?? '?'}${reason.needs != null ? `; needs ${n(reason.needs)}` : ''}`;
+    }
+  },
+  map: {
+    blocks: (count: number, size: number) => `${n(count)} × ${n(size)} slots`,
+    label: (count: number) =>
+      `Memory map of ${n(count)} blocks. Arrow keys move, Enter selects, plus and minus zoom, 0 shows all.`,
+    zoomIn: 'Zoom in',
+    zoomOut: 'Zoom out',
+    fit: 'Show all blocks',
+    fallback: 'without WebGL2',
+    tip: (state: string, count: number) => (count > 1 ? `${state} by ${count}` : state),
+    filled: (filled: number, size: number) => `filled ${filled} / ${size}`,
+    content: 'holds content',
+  },
+  queue: {
+    summary: (length: number, order: string) =>
+      `head → tail · ${plural(length, 'block')}${order ? ` · ${order}` : ''}`,
+    more: (count: number) => `… ${n(count)} more`,
+    next: 'next to go',
+    loses: (content: number, hits: number) =>
+      `loses content ${n(content)}, ${hits === 0 ? 'never hit' : plural(hits, 'hit')}`,
+    nothing: 'holds nothing',
+    empty: 'The queue is empty: every block is in use. The next allocation preempts somebody.',
+  },
+  events: {
+    filter: 'Filter',
+    all: 'all',
+    block: 'block',
+    request: 'request',
+    clear: 'Clear the filter',
+    now: 'now',
+    empty: 'Nothing in the loaded part meets this filter.',
+    emptyStep: 'Nothing happened yet.',
+    from: (step: number, complete: boolean) =>
+      complete ? `loaded from step ${n(step)}` : `searched back to step ${n(step)} …`,
+    anyBlock: 'any',
+    columns: ['step', 'operation', 'block', 'for', 'what'],
+  },
+  timeline: {
+    use: 'KV use',
+    tokens: 'tokens',
+    marks: 'events',
+    all: 'all',
+    recent: 'recent',
+    label: 'Timeline: drag to move through the session. Arrow keys move by a step.',
+    tip: (step: number) => `step ${n(step)}`,
+    used: (part: number, cached: number) =>
+      `${(100 * part).toFixed(1)} % used, ${(100 * cached).toFixed(1)} % cached`,
+    tokensTip: (prefill: number, decode: number) => `${n(prefill)} prefill, ${n(decode)} decode`,
+    evicted: (count: number) => plural(count, 'eviction'),
+    copied: (count: number) => plural(count, 'copy', 'copies'),
+    preempted: (count: number) => plural(count, 'preemption'),
+    legend: {
+      evict: 'evictions',
+      copy: 'copies',
+      preempt: 'preemptions',
+      prefill: 'prefill',
+      decode: 'decode',
+    },
+    empty: 'No step yet.',
+  },
+  inspector: {
+    state: 'state',
+    heldBy: 'held by',
+    nobody: 'nobody',
+    content: 'content',
+    none: 'none',
+    noParent: 'first of a prompt',
+    parentUnknown: 'parent not loaded',
+    filled: 'filled',
+    hits: 'hits',
+    queue: 'in the queue',
+    rank: (rank: number, of: number) =>
+      rank === 0 ? `next to go, of ${n(of)}` : `${n(rank + 1)} of ${n(of)}`,
+    ticket: 'ticket',
+    also: 'also in',
+    pinned: (pin: string) => `pin: ${pin}`,
+    refCount: (count: number) => `ref count ${n(count)}`,
+    more: (count: number) => `${n(count)} more`,
+    lifeOf: (generation: number) => `life ${n(generation)}`,
+    neverUsed: 'never used',
+    bytesEach: (size: string) => `${size} in all layers`,
+    noBiography: 'Nothing happened to it in the loaded part.',
+    beforeThat: 'Before that: not loaded.',
+    hint: 'Click a block or a sequence to see who holds it and what happened to it.',
+    model: 'model',
+    engine: 'engine',
+    device: 'device',
+    pool: 'pool',
+    poolOf: (blocks: number, size: number) => `${n(blocks)} blocks × ${n(size)} slots`,
+    poolBytes: 'KV memory',
+    started: 'started',
+    clock: 'clock',
+    settings: 'Settings',
+    prompt: 'prompt',
+    maxTokens: 'at most',
+    tokens: (count: number) => `${n(count)} tokens`,
+    toGenerate: (count: number) => `${n(count)} new tokens`,
+    samples: 'samples',
+    priority: 'priority',
+    notThere: 'not in the engine at this step',
+    why: 'waits',
+    sequence: (blocks: number, shared: number, tokens: number) =>
+      `${plural(blocks, 'block')}, ${n(shared)} shared · ${n(tokens)} tokens`,
+    unknownRequest: 'This page has not seen this request in the loaded part.',
+    previous: 'Previous change of the selection',
+    nextChange: 'Next change of the selection',
+    clear: 'Select nothing',
+  },
+  event: (row: EventRow, blockSize: number): string => describe(row, blockSize),
+  footer: {
+    mirror: 'mirror',
+    verified: 'verified',
+    unverified: 'unverified',
+    wrong: 'WRONG',
+    atRecord: (record: number) => `at record ${n(record)}`,
+    operations: 'operations',
+    lag: 'lag',
+    lagTitle: 'From the sealing of a record in the engine to this page (the two clocks must agree)',
+    gaps: 'gaps',
+    ledger: 'ledger',
+    ofStep: 'of a step',
+    recording: 'recording',
+    serverFault: 'the server’s fold found a fault',
+    recordingError: 'not recorded',
+    keys: 'keys',
+    clock: 'session time',
+  },
+  sessions: {
+    title: 'Sessions',
+    loading: 'Asking the server …',
+    empty: 'Nothing is recorded yet.',
+    emptyAdvice: 'Start an engine beside this server, then it appears here:',
+    emptyCommand: 'kvarium engine --connect ws://127.0.0.1:8642/api/engine',
+    failed: 'The server does not answer.',
+    failedAdvice: 'Is it running? Start it, and this page goes on by itself:',
+    failedCommand: 'kvarium serve',
+    retry: 'Try again',
+    columns: ['session', 'state', 'engine', 'pool', 'steps', 'operations', 'length', 'size', 'started', ''],
+    download: 'download',
+    downloadTitle: 'One file with this session alone',
+    faults: (gaps: number, violations: number) =>
+      [gaps > 0 ? plural(gaps, 'gap') : '', violations > 0 ? plural(violations, 'violation') : '']
+        .filter(Boolean)
+        .join(', '),
+    states: { live: 'live', ended: 'ended', interrupted: 'interrupted' },
+    length: (ns: number) => span(ns),
+    open: (name: string) => `Open ${name}`,
+  },
+  stage: {
+    opening: 'Opening the session …',
+    joining: 'Waiting for the state of the engine …',
+    seeking: (step: number) => `Loading step ${n(step)} …`,
+    noState: 'This session holds no step.',
+    failed: 'This session could not be opened.',
+    back: 'All sessions',
+    linkLost:
+      'The connection to the server is lost. It is tried again by itself; what is loaded can still be read.',
+    retryNow: 'Try now',
+    engineGone: 'The engine is no longer connected. What it did is recorded.',
+    dismiss: 'Dismiss',
+  },
+  commands: {
+    play: 'Pause the view, or play on',
+    forward: 'One step on',
+    back: 'One step back',
+    forward10: 'Ten steps on',
+    back10: 'Ten steps back',
+    end: 'Follow the live end, or go to the last step',
+    home: 'First step',
+    go: 'Go to a step',
+    hold: 'Hold or release the engine',
+    stepEngine: 'Let a held engine do one step',
+    tables: 'Block tables',
+    scheduler: 'Scheduler',
+    map: 'Memory map',
+    events: 'Events',
+    queue: 'Free queue',
+    inspector: 'Inspector',
+    timeline: 'Timeline',
+    theme: 'Dark or light',
+    sessions: 'All sessions',
+    keys: 'This list',
+    next: 'Next change of the selection',
+    previous: 'Previous change of the selection',
+    clear: 'Select nothing',
+  },
+  keys: {
+    title: 'Keys',
+    close: 'Close',
+    groups: {
+      view: 'The view',
+      engine: 'The engine',
+      panels: 'Panels',
+      selection: 'Selection',
+      map: 'On the map',
+    },
+    arrows: 'Move to the next block',
+    enter: 'Select the block',
+    zoom: 'Zoom in, out, show all',
+    timeline: 'On the timeline: a step back, on',
+  },
+} as const;
+
+/** One line that says what an operation or decision did. */
+function describe(row: EventRow, blockSize: number): string {
+  if (typeof row.kind !== 'number') {
+    const d = row.kind;
+    switch (d.kind) {
+      case 'submitted':
+        return `${d.name} · ${n(d.prompt_tokens)} + ${n(d.max_tokens)} tokens${(d.n ?? 1) > 1 ? `, n = ${d.n}` : ''}`;
+      case 'admitted':
+        return `${n(d.tokens)} tokens, ${n(d.hit ?? 0)} hit${d.cap_applied === true ? ' (one left to compute)' : ''}`;
+      case 'sequence_created':
+        return d.parent == null ? 'first of its request' : 'forked';
+      case 'sequence_dropped':
+        return 'ended before its request';
+      case 'scheduled':
+        return `prefill of ${n(d.tokens)} from ${n(d.start)}`;
+      case 'waiting':
+        return text.waiting(d);
+      case 'preempted':
+        return `for r${d.victim_of} · ${plural(d.blocks, 'block')} freed, ${n(d.tokens)} tokens to recompute`;
+      case 'finished':
+        return d.message == null ? d.reason : `${d.reason}: ${d.message}`;
+      case 'aborted':
+        return d.asked_by ? `by ${d.asked_by}` : '';
+      case 'refused':
+        return d.message;
+    }
+  }
+  const cause = CAUSE_NAMES[row.cause] ?? `cause ${row.cause}`;
+  const at = row.position === NONE ? ', pin' : ` at ${n(row.position)}`;
+  switch (row.kind) {
+    case Operation.allocate:
+      return `${cause}${at}`;
+    case Operation.evict:
+      return `${cause} · content ${n(row.value)}, ${plural(row.before, 'hit')}`;
+    case Operation.reuse:
+      return `${cause}${at}, from the queue`;
+    case Operation.copy:
+      return `of block ${row.value}${at}`;
+    case Operation.fill:
+      return `${cause} · ${row.before} → ${row.value} of ${blockSize}`;
+    case Operation.cache:
+      return `content ${n(row.value)}`;
+    case Operation.free:
+      return `${cause}${at}, ticket ${n(row.value)}`;
+    default:
+      return `${cause}${at}`;
+  }
+}

@@ -1,0 +1,41 @@
+/** The whole page: the list of sessions, or one of them. */
+
+import { current } from '../store/sessions';
+import { Bar } from './Bar';
+import { Centre } from './Centre';
+import { Footer } from './Footer';
+import { Inspector } from './Inspector';
+import { KeysOverlay } from './KeysOverlay';
+import { Left } from './Left';
+import { Sessions } from './Sessions';
+import { Alarm, Banners, Cover } from './Stage';
+import { Timeline } from './timeline/Timeline';
+
+export function App() {
+  if (current.value === null) {
+    return (
+      <>
+        <Sessions />
+        <KeysOverlay />
+      </>
+    );
+  }
+  return (
+    <div class="page">
+      <Bar />
+      <div class="banners">
+        <Alarm />
+        <Banners />
+      </div>
+      <main class="work">
+        <Left />
+        <Centre />
+        <Inspector />
+        <Cover />
+      </main>
+      <Timeline />
+      <Footer />
+      <KeysOverlay />
+    </div>
+  );
+}

@@ -1,0 +1,281 @@
+/** The bar: which session, the view's transport, the engine's control apart from it, usage, and the digest light. */
+
+import { useComputed } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { integer } from '../format';
+import { jump, playOrPause, RATES, rate, setRate, stepBy } from '../store/clock';
+import { askForStep, commandById } from '../store/commands';
+import { canControl, engineError, held, holdOrRelease, stepEngine } from '../store/engine';
+import { keysShown } from '../store/layout';
+import { behind, hello, isLive, light, link, position, status, usable, usage } from '../store/ledger';
+import { closeSession, current } from '../store/sessions';
+import { theme, toggleTheme } from '../store/theme';
+import { text } from '../text';
+
+export function Logo() {
+  return (
+    <span class="logo">
+      kv<i>arium</i>
+    </span>
+  );
+}
+
+function Badge() {
+  const { mode } = position.value;
+  const steps = behind.value;
+  if (link.value === 'replay') return <span class="pill badge replay">{text.bar.replay}</span>;
+  if (link.value === 'lost') return <span class="pill badge lost">{text.bar.linkLost}</span>;
+  if (link.value === 'connecting') return <span class="pill badge">{text.bar.connecting}</span>;
+  if (status.value?.linked === false) return <span class="pill badge lost">{text.bar.engineGone}</span>;
+  if (mode === 'follow') return <span class="pill badge live">{text.bar.live}</span>;
+  return (
+    <button
+      type="button"
+      class="pill badge behind"
+      onClick={commandById('end').run}
+      title={text.bar.followTitle}
+    >
+      {text.bar.behind(steps)}
+    </button>
+  );
+}
+
+function Name() {
+  const info = current.value;
+  const told = hello.value;
+  if (info === null) return null;
+  const blocks = told?.num_blocks ?? info.num_blocks;
+  const size = told?.block_size ?? info.block_size;
+  const named = told?.model || info.model;
+  const model = named === 'none' || named === '' ? `${told?.runner ?? info.runner} runner` : named;
+  return (
+    <span class="name" title={info.id}>
+      <b>{info.name || model}</b>
+      {info.name !== '' && model !== info.name && <span>{model}</span>}
+      <span>{told?.device ?? info.device}</span>
+      <span class="num">
+        {integer(blocks)} × {size}
+      </span>
+    </span>
+  );
+}
+
+/** Shows the step, and takes one that is typed. */
+function StepField() {
+  const [typed, setTyped] = useState<string | null>(null);
+  const field = useRef<HTMLInputElement>(null);
+  const asked = askForStep.value;
+  useEffect(() => {
+    if (asked > 0) field.current?.focus();
+  }, [asked]);
+  const { step, target, lastStep, mode } = position.value;
+  const shown = mode === 'follow' ? step : (target ?? step);
+  const commit = () => {
+    const digits = (typed ?? '').replace(/\D/g, '');
+    if (digits !== '') jump(Number(digits));
+    setTyped(null);
+    field.current?.blur();
+  };
+  return (
+    <label class="stepfield" title={text.bar.goToStep}>
+      {text.bar.step}
+      <input
+        ref={field}
+        class="num"
+        inputMode="numeric"
+        aria-label={text.bar.goToStep}
+        value={typed ?? (shown < 0 ? '–' : integer(shown))}
+        onFocus={(event) => {
+          setTyped(shown < 0 ? '' : String(shown));
+          const input = event.currentTarget;
+          setTimeout(() => input.select());
+        }}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onBlur={() => setTyped(null)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') commit();
+          if (event.key === 'Escape') field.current?.blur();
+        }}
+      />
+      <span class="num faint">/ {integer(Math.max(0, lastStep))}</span>
+    </label>
+  );
+}
+
+function Transport() {
+  const { mode } = position.value;
+  const going = mode !== 'at';
+  const live = isLive.value;
+  return (
+    <div class="transport" role="toolbar" aria-label={text.keys.groups.view}>
+      <button
+        type="button"
+        class="btn icon"
+        title={`${text.bar.first} (Home)`}
+        aria-label={text.bar.first}
+        onClick={() => jump(0)}
+      >
+        <svg viewBox="0 0 12 12" aria-hidden="true">
+          <path d="M2 2v8M10 2 4.5 6 10 10z" />
+        </svg>
+      </button>
+      <button
+        type="button"
+        class="btn icon"
+        title={`${text.bar.back} (,)`}
+        aria-label={text.bar.back}
+        onClick={() => stepBy(-1)}
+      >
+        <svg viewBox="0 0 12 12" aria-hidden="true">
+          <path d="M9 2 3.5 6 9 10z" />
+        </svg>
+      </button>
+      <button
+        type="button"
+        class="btn icon main"
+        title={`${going ? text.bar.pause : text.bar.play} (Space)`}
+        aria-label={going ? text.bar.pause : text.bar.play}
+        onClick={playOrPause}
+      >
+        <svg viewBox="0 0 12 12" aria-hidden="true">
+          {going ? <path class="bars" d="M3.5 2v8M8.5 2v8" /> : <path d="M3 1.5 10 6 3 10.5z" />}
+        </svg>
+      </button>
+      <button
+        type="button"
+        class="btn icon"
+        title={`${text.bar.forward} (.)`}
+        aria-label={text.bar.forward}
+        onClick={() => stepBy(1)}
+      >
+        <svg viewBox="0 0 12 12" aria-hidden="true">
+          <path d="M3 2l5.5 4L3 10z" />
+        </svg>
+      </button>
+      <button
+        type="button"
+        class={`btn follow ${mode === 'follow' ? 'on' : ''}`}
+        title={`${live ? text.bar.followTitle : text.bar.endTitle} (End)`}
+        onClick={commandById('end').run}
+      >
+        <svg viewBox="0 0 12 12" aria-hidden="true">
+          <path d="M2 2l5.5 4L2 10zM10 2v8" />
+        </svg>
+        {live ? text.bar.follow : text.bar.end}
+      </button>
+      <select
+        class="rate num"
+        aria-label={text.bar.rateTitle}
+        title={text.bar.rateTitle}
+        value={String(rate.value)}
+        onChange={(event) => setRate(Number(event.currentTarget.value))}
+      >
+        {RATES.map((each) => (
+          <option key={each} value={String(each)}>
+            {text.bar.rate(each)}
+          </option>
+        ))}
+      </select>
+      <StepField />
+    </div>
+  );
+}
+
+function EngineControl() {
+  if (!canControl.value) return null;
+  const isHeld = held.value;
+  return (
+    <div class={`engine ${isHeld ? 'held' : ''}`} role="toolbar" aria-label={text.keys.groups.engine}>
+      <span>{isHeld ? text.bar.engineHeld : text.bar.engineRuns}</span>
+      <button
+        type="button"
+        title={isHeld ? text.bar.releaseTitle : text.bar.holdTitle}
+        onClick={() => void holdOrRelease()}
+      >
+        {isHeld ? text.bar.release : text.bar.hold}
+        <kbd>⇧Space</kbd>
+      </button>
+      {isHeld && (
+        <button type="button" title={text.bar.stepEngineTitle} onClick={() => void stepEngine()}>
+          {text.bar.stepEngine}
+          <kbd>⇧↵</kbd>
+        </button>
+      )}
+      {engineError.value !== null && <span class="error">{engineError.value}</span>}
+    </div>
+  );
+}
+
+function Usage() {
+  const { active, shared, cached, free } = usage.value;
+  const whole = usable.value;
+  const width = (part: number) => `${whole > 0 ? (100 * part) / whole : 0}%`;
+  const title = text.bar.usageTitle(active, shared, cached, free, whole);
+  return (
+    <div class="usage" title={title}>
+      <div class="usagebar" role="img" aria-label={title}>
+        <span class="active" style={{ width: width(active) }} />
+        <span class="shared" style={{ width: width(shared) }} />
+        <span class="cached" style={{ width: width(cached) }} />
+      </div>
+      <span class="num">{text.bar.used(active + shared, whole)}</span>
+    </div>
+  );
+}
+
+function LightPill() {
+  const title = useComputed(() => {
+    const { colour, record, message } = light.value;
+    if (colour === 'green') return text.light.greenTitle(record ?? 0);
+    if (colour === 'red') return text.light.redTitle(record ?? 0, message);
+    return text.light.greyTitle(message);
+  });
+  const { colour } = light.value;
+  return (
+    <span class={`light ${colour}`} role="status" aria-live="polite" title={title.value} data-testid="light">
+      <i aria-hidden="true" />
+      {text.light[colour]}
+    </span>
+  );
+}
+
+export function Bar() {
+  const other = theme.value === 'dark' ? 'light' : 'dark';
+  return (
+    <header class={`bar ${held.value ? 'held' : ''}`}>
+      <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
+        <Logo />
+      </button>
+      <Badge />
+      <Name />
+      <Transport />
+      <EngineControl />
+      <span class="space" />
+      <Usage />
+      <LightPill />
+      <button
+        type="button"
+        class="plain round"
+        title={`${text.bar.theme(other)} (t)`}
+        aria-label={text.bar.theme(other)}
+        onClick={toggleTheme}
+      >
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <circle cx="8" cy="8" r="5.2" fill="none" stroke="currentColor" stroke-width="1.4" />
+          <path d="M8 2.8a5.2 5.2 0 0 1 0 10.4z" fill="currentColor" />
+        </svg>
+      </button>
+      <button
+        type="button"
+        class="plain round"
+        title={`${text.bar.keys} (?)`}
+        aria-label={text.bar.keys}
+        onClick={() => {
+          keysShown.value = true;
+        }}
+      >
+        ?
+      </button>
+    </header>
+  );
+}

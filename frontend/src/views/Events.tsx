@@ -1,0 +1,209 @@
+/** Operations and decisions as a plain list, around the present position. */
+
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { integer } from '../format';
+import { NONE, Operation } from '../ledger/generated/constants';
+import { jump } from '../store/clock';
+import { eventFilter, events, hello, position, wantEvents } from '../store/ledger';
+import { hoverBlock, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
+import { OPERATION_NAMES, text } from '../text';
+import type { EventRow } from '../worker/answers/events';
+import { useVirtual } from './virtual';
+
+const ROW = 20;
+
+/** A number that is typed; an empty field is null. */
+function NumberField(props: {
+  readonly label: string;
+  readonly prefix: string;
+  readonly value: number | null;
+  readonly onChange: (value: number | null) => void;
+}) {
+  return (
+    <label class="filterfield">
+      {props.label}
+      <input
+        class="num"
+        inputMode="numeric"
+        placeholder={text.events.anyBlock}
+        value={props.value === null ? '' : `${props.prefix}${props.value}`}
+        onInput={(event) => {
+          const digits = event.currentTarget.value.replace(/\D/g, '');
+          props.onChange(digits === '' ? null : Number(digits));
+        }}
+      />
+    </label>
+  );
+}
+
+export function EventFilterBar() {
+  const filter = eventFilter.value;
+  const toggle = (kind: number) => {
+    const kinds = new Set(filter.kinds ?? []);
+    if (kinds.has(kind)) kinds.delete(kind);
+    else kinds.add(kind);
+    eventFilter.value = { ...filter, kinds: kinds.size === 0 ? null : [...kinds].sort((a, b) => a - b) };
+  };
+  return (
+    <div class="filters" role="toolbar" aria-label={text.events.filter}>
+      <div class="kinds">
+        {Object.values(Operation).map((kind) => (
+          <button
+            key={kind}
+            type="button"
+            aria-pressed={filter.kinds?.includes(kind) ?? false}
+            class={`kind k-${OPERATION_NAMES[kind]}${filter.kinds?.includes(kind) ? ' on' : ''}`}
+            onClick={() => toggle(kind)}
+          >
+            {OPERATION_NAMES[kind]}
+          </button>
+        ))}
+      </div>
+      <NumberField
+        label={text.events.block}
+        prefix=""
+        value={filter.block}
+        onChange={(block) => {
+          eventFilter.value = { ...filter, block };
+        }}
+      />
+      <NumberField
+        label={text.events.request}
+        prefix="r"
+        value={filter.request}
+        onChange={(request) => {
+          eventFilter.value = { ...filter, request };
+        }}
+      />
+    </div>
+  );
+}
+
+/** One row: of the events list, of a biography, of a story. */
+export function EventLine({ row, own }: { readonly row: EventRow; readonly own?: 'block' | 'request' }) {
+  const isOperation = typeof row.kind === 'number';
+  const name = isOperation
+    ? OPERATION_NAMES[row.kind as number]!
+    : (row.kind as { kind: string }).kind.replace('_', ' ');
+  const kind = isOperation ? name : 'decision';
+  return (
+    <>
+      <button
+        type="button"
+        class="plain step num"
+        onClick={() => jump(row.step)}
+        title={text.timeline.tip(row.step)}
+      >
+        {integer(row.step)}
+      </button>
+      <b class={`k-${kind}`}>{name}</b>
+      {own !== 'block' && (
+        <span class="num block">
+          {row.block !== NONE && (
+            <button
+              type="button"
+              class="link"
+              onClick={() => selectBlock(row.block)}
+              onPointerOver={() => hoverBlock(row.block)}
+            >
+              {row.block}
+            </button>
+          )}
+        </span>
+      )}
+      {own !== 'request' && (
+        <span class="num who">
+          {row.label !== '' && (
+            <button
+              type="button"
+              class="link"
+              onClick={() =>
+                row.sequence !== NONE
+                  ? selectSequence(row.sequence)
+                  : !isOperation && selectRequest((row.kind as { request: number }).request)
+              }
+            >
+              {row.label}
+            </button>
+          )}
+        </span>
+      )}
+      <span class="what">{text.event(row, hello.value?.block_size ?? 0)}</span>
+    </>
+  );
+}
+
+export function Events() {
+  const scroller = useRef<HTMLDivElement>(null);
+  /** Does the list stay with the present position? */
+  const [stays, setStays] = useState(true);
+  const filter = eventFilter.value;
+  useEffect(() => {
+    wantEvents.value = filter;
+  }, [filter]);
+  useEffect(
+    () => () => {
+      wantEvents.value = null;
+    },
+    [],
+  );
+  const list = events.value;
+  const rows = list?.rows ?? [];
+  const now = list?.now ?? 0;
+  const virtual = useVirtual(
+    { count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 12 },
+    rows.length,
+  );
+  const step = position.value.step;
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (stays && element !== null) element.scrollTop = Math.max(0, now * ROW - element.clientHeight * 0.72);
+  }, [list, stays, now]);
+  useEffect(() => setStays(true), [step]);
+  const { block, sequence } = selection.value;
+  return (
+    <div
+      class="scroller events"
+      ref={scroller}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling list has to take the focus to be scrolled by keys
+      tabIndex={0}
+      role="log"
+      aria-live="off"
+      aria-label={text.panels.events}
+      data-panel="events"
+      onWheel={() => setStays(false)}
+      onPointerLeave={() => hoverBlock(null)}
+    >
+      {rows.length === 0 && (
+        <p class="empty dim">
+          {filter.kinds || filter.block || filter.request ? text.events.empty : text.events.emptyStep}
+        </p>
+      )}
+      <div class="tall" style={{ height: `${virtual.getTotalSize()}px` }}>
+        {virtual.getVirtualItems().map((item) => {
+          const row = rows[item.index];
+          if (row === undefined) return null;
+          const classes = [
+            'event',
+            item.index >= now ? 'later' : '',
+            row.step === step ? 'present' : '',
+            item.index === now ? 'first' : '',
+            row.step !== rows[item.index - 1]?.step ? 'begins' : '',
+            (block !== null && row.block === block) || (sequence !== null && row.sequence === sequence)
+              ? 'hot'
+              : '',
+          ];
+          return (
+            <div
+              key={item.key}
+              class={classes.join(' ')}
+              style={{ transform: `translateY(${item.start}px)` }}
+            >
+              <EventLine row={row} />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

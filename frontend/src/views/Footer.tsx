@@ -1,0 +1,84 @@
+/** One line of what can be trusted and how it goes. */
+
+import { bytes, clock, integer, percent, short } from '../format';
+import { keysShown } from '../store/layout';
+import { gaps, health, isLive, lag, light, position, status } from '../store/ledger';
+import { current } from '../store/sessions';
+import { text } from '../text';
+
+function Mirror() {
+  const { colour, record } = light.value;
+  const word =
+    colour === 'green' ? text.footer.verified : colour === 'red' ? text.footer.wrong : text.footer.unverified;
+  return (
+    <span>
+      {text.footer.mirror} <b class={colour}>{word}</b> {record !== null && text.footer.atRecord(record)}
+    </span>
+  );
+}
+
+export function Footer() {
+  const told = health.value;
+  const from = status.value;
+  const info = current.value;
+  const live = isLive.value;
+  const lost = Math.max(gaps.value, told?.gaps ?? 0, info?.gaps ?? 0);
+  const name = from?.recording || info?.name || '';
+  const size = from?.recording_bytes || info?.bytes || 0;
+  const ledger =
+    told?.ledger_ns !== undefined && (told.step_ns ?? 0) > 0
+      ? percent(told.ledger_ns, told.step_ns!, 2)
+      : null;
+  return (
+    <footer class="footer num">
+      <Mirror />
+      <span>
+        {text.footer.clock} <b>{clock(position.value.time)}</b>
+      </span>
+      {live && told !== null && (
+        <span>
+          {text.footer.operations} <b>{short(told.operations_per_s ?? 0)}/s</b>
+        </span>
+      )}
+      {live && lag.value !== null && (
+        <span title={text.footer.lagTitle}>
+          {text.footer.lag} <b>{integer(Math.max(0, lag.value))} ms</b>
+        </span>
+      )}
+      <span>
+        {text.footer.gaps} <b class={lost > 0 ? 'red' : ''}>{integer(lost)}</b>
+      </span>
+      {live && ledger !== null && (
+        <span>
+          {text.footer.ledger} <b>{ledger}</b> {text.footer.ofStep}
+        </span>
+      )}
+      <span class="recording">
+        {from?.recording_error != null ? (
+          <b class="red" title={from.recording_error}>
+            {text.footer.recordingError}
+          </b>
+        ) : (
+          <>
+            {text.footer.recording} <b title={name}>{name.split('/').at(-1)}</b> {size > 0 && bytes(size)}
+          </>
+        )}
+      </span>
+      {from?.violation != null && (
+        <b class="red" title={from.violation}>
+          {text.footer.serverFault}
+        </b>
+      )}
+      <span class="space" />
+      <button
+        type="button"
+        class="plain"
+        onClick={() => {
+          keysShown.value = true;
+        }}
+      >
+        ? {text.footer.keys}
+      </button>
+    </footer>
+  );
+}

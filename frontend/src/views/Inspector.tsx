@@ -1,0 +1,353 @@
+/** The inspector: the selected block and request, or the session when nothing is selected. */
+
+import { bytes, clock, integer, moment } from '../format';
+import { NONE } from '../ledger/generated/constants';
+import { jumpToChange } from '../store/clock';
+import { block, hello, position, request } from '../store/ledger';
+import { clearSelection, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
+import { PIN_NAMES, text } from '../text';
+import type { EventList } from '../worker/answers/events';
+import type { BlockAnswer, Holder, RequestAnswer } from '../worker/answers/inspect';
+import { EventLine } from './Events';
+
+const HOLDERS = 12;
+const LINES = 200;
+
+function Biography({ list, own }: { readonly list: EventList | null; readonly own: 'block' | 'request' }) {
+  const rows = list?.rows.slice(0, list.now).slice(-LINES).reverse() ?? [];
+  return (
+    <>
+      <div class="head">
+        <h2>{own === 'block' ? text.panels.biography : text.panels.story}</h2>
+        <span class="tools">
+          <button
+            type="button"
+            class="plain"
+            title={`${text.inspector.previous} ([)`}
+            aria-label={text.inspector.previous}
+            onClick={() => jumpToChange(-1)}
+          >
+            ↑
+          </button>
+          <button
+            type="button"
+            class="plain"
+            title={`${text.inspector.nextChange} (])`}
+            aria-label={text.inspector.nextChange}
+            onClick={() => jumpToChange(1)}
+          >
+            ↓
+          </button>
+        </span>
+      </div>
+      <div class="lines life">
+        {rows.length === 0 && <p class="faint quiet">{text.inspector.noBiography}</p>}
+        {rows.map((row, i) => (
+          <div
+            key={`${row.op}-${rows.length - i}`}
+            class={`line ${row.step === position.value.step ? 'present' : ''}`}
+          >
+            <EventLine row={row} own={own} />
+          </div>
+        ))}
+        {list?.complete === true && rows.length > 0 && <p class="faint quiet">{text.inspector.beforeThat}</p>}
+      </div>
+    </>
+  );
+}
+
+function Holders({ holders }: { readonly holders: readonly Holder[] }) {
+  return (
+    <>
+      {holders.slice(0, HOLDERS).map((holder, i) => (
+        <span key={`${holder.sequence}-${holder.group}`}>
+          {i > 0 && ' · '}
+          <button type="button" class="link num" onClick={() => selectSequence(holder.sequence)}>
+            {holder.label}
+          </button>
+        </span>
+      ))}
+      {holders.length > HOLDERS && (
+        <span class="faint"> · {text.inspector.more(holders.length - HOLDERS)}</span>
+      )}
+    </>
+  );
+}
+
+function stateOf(answer: BlockAnswer): string {
+  if (answer.count > 1) return text.states.shared;
+  if (answer.count === 1) return text.states.active;
+  return answer.content === NONE ? text.states.free : text.states.cached;
+}
+
+function Fill({ filled, size }: { readonly filled: number; readonly size: number }) {
+  if (size > 64) {
+    return (
+      <div class="track wide">
+        <span style={{ width: `${(100 * filled) / size}%` }} />
+      </div>
+    );
+  }
+  return (
+    <div
+      class="slots"
+      role="img"
+      aria-label={`${text.inspector.filled} ${filled} / ${size}`}
+      style={{ '--slots': Math.min(size, 16) }}
+    >
+      {Array.from({ length: size }, (_, slot) => (
+        <i key={slot} class={slot < filled ? 'on' : ''} />
+      ))}
+    </div>
+  );
+}
+
+function Block({ answer }: { readonly answer: BlockAnswer }) {
+  const size = hello.value?.block_size ?? 1;
+  const each = hello.value?.kv_bytes_per_block ?? 0;
+  return (
+    <>
+      <p class="big num">
+        {answer.block}
+        <small>
+          {answer.generation === 0 ? text.inspector.neverUsed : `#${answer.generation}`}
+          {each > 0 && ` · ${text.inspector.bytesEach(bytes(each))}`}
+        </small>
+      </p>
+      <dl class="pairs">
+        <dt>{text.inspector.state}</dt>
+        <dd>
+          <i
+            class={`swatch ${answer.count > 1 ? 'shared' : answer.count === 1 ? 'active' : answer.content === NONE ? 'free' : 'cached'}`}
+          />
+          {stateOf(answer)}
+          {answer.count > 0 && (
+            <>
+              , <b class="num">{text.inspector.refCount(answer.count)}</b>
+            </>
+          )}
+        </dd>
+        <dt>{text.inspector.heldBy}</dt>
+        <dd>
+          {answer.holders.length === 0 && answer.pins.length === 0 && (
+            <span class="faint">{text.inspector.nobody}</span>
+          )}
+          <Holders holders={answer.holders} />
+          {answer.pins.map(({ pin, times }) => (
+            <span key={pin}>
+              {' '}
+              {text.inspector.pinned(PIN_NAMES[pin] ?? String(pin))}
+              {times > 1 && ` × ${times}`}
+            </span>
+          ))}
+        </dd>
+        <dt>{text.inspector.content}</dt>
+        <dd class="num">
+          {answer.content === NONE ? (
+            <span class="faint">{text.inspector.none}</span>
+          ) : (
+            <>
+              {integer(answer.content)}{' '}
+              <span class="dim">
+                ←{' '}
+                {answer.parent === null
+                  ? text.inspector.parentUnknown
+                  : answer.parent === NONE
+                    ? text.inspector.noParent
+                    : integer(answer.parent)}
+              </span>
+            </>
+          )}
+        </dd>
+        {answer.twins.length > 0 && (
+          <>
+            <dt>{text.inspector.also}</dt>
+            <dd class="num">
+              {answer.twins.map((twin) => (
+                <button key={twin} type="button" class="link" onClick={() => selectBlock(twin)}>
+                  {twin}{' '}
+                </button>
+              ))}
+            </dd>
+          </>
+        )}
+        <dt>{text.inspector.filled}</dt>
+        <dd class="num">
+          {answer.filled} / {size}
+          {answer.content !== NONE && (
+            <span class="dim">
+              {' '}
+              · {text.inspector.hits} {integer(answer.hits)}
+            </span>
+          )}
+        </dd>
+        {answer.ticket !== null && answer.rank !== null && (
+          <>
+            <dt>{text.inspector.queue}</dt>
+            <dd class="num">
+              <span class={answer.rank === 0 ? 'warn' : ''}>
+                {text.inspector.rank(answer.rank, answer.queued)}
+              </span>{' '}
+              <span class="faint">
+                · {text.inspector.ticket} {integer(answer.ticket)}
+              </span>
+            </dd>
+          </>
+        )}
+      </dl>
+      <Fill filled={answer.filled} size={size} />
+      <Biography list={answer.biography} own="block" />
+    </>
+  );
+}
+
+function Request({ answer }: { readonly answer: RequestAnswer }) {
+  return (
+    <>
+      <p class="big num">
+        r{answer.request}
+        <small class="username">{answer.name}</small>
+      </p>
+      <dl class="pairs">
+        <dt>{text.inspector.state}</dt>
+        <dd>
+          {answer.state === null ? (
+            <span class="faint">{text.inspector.notThere}</span>
+          ) : (
+            <b class={answer.state}>{answer.state}</b>
+          )}
+        </dd>
+        {answer.state !== null && answer.state !== 'running' && (
+          <>
+            <dt>{text.inspector.why}</dt>
+            <dd>{text.waiting(answer.reason)}</dd>
+          </>
+        )}
+        <dt>{text.inspector.prompt}</dt>
+        <dd class="num">
+          {text.inspector.tokens(answer.prompt)}{' '}
+          <span class="dim">+ {text.inspector.toGenerate(answer.maxTokens)}</span>
+        </dd>
+        {answer.n > 1 && (
+          <>
+            <dt>{text.inspector.samples}</dt>
+            <dd class="num">{answer.n}</dd>
+          </>
+        )}
+        {answer.priority !== 0 && (
+          <>
+            <dt>{text.inspector.priority}</dt>
+            <dd class="num">{answer.priority}</dd>
+          </>
+        )}
+      </dl>
+      <div class="lines sequences">
+        {answer.sequences.map((each) => (
+          <div key={each.sequence} class="line two">
+            <button
+              type="button"
+              class={`link num${answer.sequence === each.sequence ? ' on' : ''}`}
+              onClick={() =>
+                answer.sequence === each.sequence
+                  ? selectRequest(answer.request)
+                  : selectSequence(each.sequence)
+              }
+            >
+              {each.label}
+            </button>
+            <span class="num dim">{text.inspector.sequence(each.blocks, each.shared, each.tokens)}</span>
+          </div>
+        ))}
+      </div>
+      <Biography list={answer.story} own="request" />
+    </>
+  );
+}
+
+function Session() {
+  const told = hello.value;
+  if (told === null) return null;
+  const each = told.kv_bytes_per_block ?? 0;
+  return (
+    <>
+      <p class="hint dim">{text.inspector.hint}</p>
+      <dl class="pairs">
+        <dt>{text.inspector.model}</dt>
+        <dd>{told.model || '–'}</dd>
+        <dt>{text.inspector.engine}</dt>
+        <dd>
+          {told.engine} <span class="dim">· {told.runner}</span>
+        </dd>
+        <dt>{text.inspector.device}</dt>
+        <dd>{told.device || '–'}</dd>
+        <dt>{text.inspector.pool}</dt>
+        <dd class="num">{text.inspector.poolOf(told.num_blocks, told.block_size)}</dd>
+        {each > 0 && (
+          <>
+            <dt>{text.inspector.poolBytes}</dt>
+            <dd class="num">{bytes(each * told.num_blocks)}</dd>
+          </>
+        )}
+        <dt>{text.inspector.started}</dt>
+        <dd class="num">{moment(told.utc_us)}</dd>
+        <dt>{text.inspector.clock}</dt>
+        <dd class="num">
+          {clock(position.value.time)}{' '}
+          <span class="dim">{moment(told.utc_us + position.value.time / 1000).slice(11)}</span>
+        </dd>
+      </dl>
+      <div class="head">
+        <h2>{text.inspector.settings}</h2>
+      </div>
+      <dl class="pairs settings">
+        {Object.entries(told.config ?? {}).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd class="num">{String(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+export function Inspector() {
+  const chosen = selection.value;
+  const hasBlock = chosen.block !== null;
+  const hasRequest = chosen.sequence !== null || chosen.request !== null;
+  const title = hasBlock ? text.panels.block : hasRequest ? text.panels.request : text.panels.session;
+  return (
+    <section class="panel inspector" aria-label={title}>
+      <div class="head">
+        <h2>{title}</h2>
+        {(hasBlock || hasRequest) && (
+          <button
+            type="button"
+            class="plain close"
+            aria-label={text.inspector.clear}
+            title={`${text.inspector.clear} (Esc)`}
+            onClick={clearSelection}
+          >
+            ✕
+          </button>
+        )}
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region has to take the focus to be scrolled by keys */}
+      <section class="scroller" tabIndex={0} aria-label={title} data-panel="inspector">
+        {hasBlock && block.value !== null && <Block answer={block.value} />}
+        {hasBlock && hasRequest && (
+          <div class="head divider">
+            <h2>{text.panels.request}</h2>
+          </div>
+        )}
+        {hasRequest &&
+          (request.value === null ? (
+            <p class="faint quiet">{text.inspector.unknownRequest}</p>
+          ) : (
+            <Request answer={request.value} />
+          ))}
+        {!hasBlock && !hasRequest && <Session />}
+      </section>
+    </section>
+  );
+}

@@ -1,0 +1,99 @@
+/** The list of keys. */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { COMMANDS, type Group } from '../store/commands';
+import { keysShown } from '../store/layout';
+import { text } from '../text';
+
+function keyName(key: string): string {
+  return key.replace('Shift+', '⇧').replace('Escape', 'Esc').replace('Enter', '↵');
+}
+
+function Rows({ group }: { readonly group: Group }) {
+  return (
+    <section>
+      <h3>{text.keys.groups[group]}</h3>
+      <dl>
+        {COMMANDS.filter((command) => command.group === group).map((command) => (
+          <div key={command.id}>
+            <dt>
+              {command.keys.map((key) => (
+                <kbd key={key}>{keyName(key)}</kbd>
+              ))}
+            </dt>
+            <dd>{text.commands[command.id]}</dd>
+          </div>
+        ))}
+        {group === 'map' && (
+          <>
+            <div>
+              <dt>
+                <kbd>↑</kbd>
+                <kbd>↓</kbd>
+                <kbd>←</kbd>
+                <kbd>→</kbd>
+              </dt>
+              <dd>{text.keys.arrows}</dd>
+            </div>
+            <div>
+              <dt>
+                <kbd>+</kbd>
+                <kbd>−</kbd>
+                <kbd>0</kbd>
+              </dt>
+              <dd>{text.keys.zoom}</dd>
+            </div>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+export function KeysOverlay() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const shown = keysShown.value;
+  useEffect(() => {
+    if (shown && !dialog.current?.open) dialog.current?.showModal();
+    else if (!shown && dialog.current?.open) dialog.current.close();
+  }, [shown]);
+  if (!shown) return null;
+  return (
+    <dialog
+      ref={dialog}
+      class="keys"
+      aria-label={text.keys.title}
+      onClose={() => {
+        keysShown.value = false;
+      }}
+      onClick={(event) => {
+        if (event.target === dialog.current) keysShown.value = false;
+      }}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === '?' || event.key === 'Escape') keysShown.value = false;
+      }}
+    >
+      <div class="head">
+        <h2>{text.keys.title}</h2>
+        <button
+          type="button"
+          class="plain"
+          aria-label={text.keys.close}
+          onClick={() => {
+            keysShown.value = false;
+          }}
+        >
+          ✕
+        </button>
+      </div>
+      <div class="columns">
+        <Rows group="view" />
+        <Rows group="engine" />
+        <Rows group="selection" />
+        <Rows group="panels" />
+        <Rows group="map" />
+      </div>
+    </dialog>
+  );
+}

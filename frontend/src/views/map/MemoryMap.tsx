@@ -1,0 +1,308 @@
+/** The memory map: every block of the pool, coloured by its state. */
+
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { addPainter, invalidate, reducedMotion } from '../../store/frame';
+import { hello, marked, position, queue, tables } from '../../store/ledger';
+import { picture } from '../../store/picture';
+import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
+import { palette } from '../../store/theme';
+import { text } from '../../text';
+import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
+import { Camera } from './camera';
+import { CanvasRenderer } from './canvas';
+import { drawOverlay } from './overlay';
+import { GLOW_END, type Pixels, type Renderer, type Scene, WebGlRenderer } from './renderer';
+
+const camera = new Camera();
+let renderer: Renderer | null = null;
+const rendererName = signal<Renderer['name']>('webgl2');
+const zoomed = signal(false);
+/** The least glow of what the present step changed, while the view stands still. */
+const HELD_GLOW = 0.4;
+
+function scene(now: number): Scene {
+  const still = position.peek().mode === 'at';
+  return {
+    picture,
+    camera,
+    palette: palette.peek(),
+    now,
+    glow: !reducedMotion(),
+    floor: still ? HELD_GLOW : 0,
+  };
+}
+
+/** For tests: what the map shows at the centre of each block, and what it should. */
+export function mapPixels(): Pixels {
+  if (renderer === null) return { blocks: [], rgba: [], expected: [] };
+  const pixels = renderer.pixels(scene(performance.now()));
+  invalidate();
+  return pixels;
+}
+
+function create(canvas: HTMLCanvasElement): Renderer {
+  try {
+    return new WebGlRenderer(canvas);
+  } catch (error) {
+    console.warn(`The map is drawn without WebGL2: ${(error as Error).message}`);
+    // A canvas that was asked for one kind of context gives no other.
+    const fresh = canvas.cloneNode() as HTMLCanvasElement;
+    canvas.replaceWith(fresh);
+    return new CanvasRenderer(fresh);
+  }
+}
+
+function zoomAt(factor: number, x = camera.width / 2, y = camera.height / 2): void {
+  camera.zoom(factor, x, y);
+  zoomed.value = !camera.fitted;
+  invalidate();
+}
+
+function fit(): void {
+  camera.fit();
+  zoomed.value = false;
+  invalidate();
+}
+
+export function MapTools() {
+  return (
+    <span class="tools">
+      {rendererName.value === 'canvas2d' && <span class="note">{text.map.fallback}</span>}
+      <button
+        type="button"
+        class="plain"
+        aria-label={text.map.zoomOut}
+        title={`${text.map.zoomOut} (−)`}
+        disabled={!zoomed.value}
+        onClick={() => zoomAt(1 / 1.4)}
+      >
+        −
+      </button>
+      <button
+        type="button"
+        class="plain"
+        aria-label={text.map.zoomIn}
+        title={`${text.map.zoomIn} (+)`}
+        onClick={() => zoomAt(1.4)}
+      >
+        +
+      </button>
+      <button
+        type="button"
+        class="plain"
+        aria-label={text.map.fit}
+        title={`${text.map.fit} (0)`}
+        disabled={!zoomed.value}
+        onClick={fit}
+      >
+        ⤢
+      </button>
+    </span>
+  );
+}
+
+function Tooltip() {
+  const block = hover.value.block;
+  // Follow what happens to the block while the pointer rests on it.
+  void position.value.record;
+  if (block === null || camera.scale === 0 || !pointerOnMap.value) return null;
+  const word = picture.words[block] ?? 0;
+  const size = hello.value?.block_size ?? 1;
+  const ratio = devicePixelRatio;
+  const { x, y } = camera.place(block);
+  const right = x / ratio > camera.width / ratio - 190;
+  const style = {
+    left: right ? 'auto' : `${(x + camera.scale) / ratio + 8}px`,
+    right: right ? `${(camera.width - x) / ratio + 8}px` : 'auto',
+    top: `${Math.max(2, Math.min(camera.height / ratio - 60, y / ratio - 4))}px`,
+  };
+  const holders = (tables.value?.rows ?? [])
+    .filter((row) => row.blocks?.includes(block))
+    .map((row) => row.label);
+  return (
+    <div class="tip" style={style}>
+      <b class="num">{block}</b> {text.map.tip(text.states.ofClass[classOf(word)]!, countOf(word))}
+      <br />
+      <span class="dim">
+        {text.map.filled(Math.round(filledOf(word) * size), size)}
+        {hasContent(word) && ` · ${text.map.content}`}
+      </span>
+      {holders.length > 0 && (
+        <>
+          <br />
+          <span class="num">{holders.slice(0, 6).join(' · ')}</span>
+        </>
+      )}
+    </div>
+  );
+}
+
+const pointerOnMap = signal(false);
+
+export function MemoryMap() {
+  const frame = useRef<HTMLDivElement>(null);
+  const base = useRef<HTMLCanvasElement>(null);
+  const over = useRef<HTMLCanvasElement>(null);
+
+  useEffect(() => {
+    const holder = frame.current!;
+    const overlay = over.current!;
+    const context = overlay.getContext('2d')!;
+    renderer = create(base.current!);
+    rendererName.value = renderer.name;
+    let drawn = '';
+    const resize = (): void => {
+      const ratio = devicePixelRatio;
+      const width = Math.max(1, Math.floor(holder.clientWidth * ratio));
+      const height = Math.max(1, Math.floor(holder.clientHeight * ratio));
+      for (const canvas of holder.querySelectorAll('canvas')) {
+        if (canvas.width !== width || canvas.height !== height) {
+          canvas.width = width;
+          canvas.height = height;
+        }
+      }
+      camera.resize(width, height, picture.size);
+      drawn = '';
+      invalidate();
+    };
+    const observer = new ResizeObserver(resize);
+    observer.observe(holder);
+    const stop = addPainter(() => {
+      if (renderer === null) return false;
+      const now = performance.now();
+      if (camera.count !== picture.size) camera.resize(camera.width, camera.height, picture.size);
+      const glowing = !reducedMotion() && now - picture.lastGlow < GLOW_END;
+      const { block } = selection.peek();
+      const pointed = hover.peek();
+      const row = tables.peek()?.rows.find((each) => each.sequence === pointed.sequence);
+      const next = queue.peek()?.head[0] ?? null;
+      const look = [
+        picture.version,
+        camera.scale,
+        camera.left,
+        camera.top,
+        camera.width,
+        camera.height,
+        block,
+        pointed.block,
+        pointed.sequence,
+        next,
+        marked.peek()?.length ?? -1,
+        palette.peek().bg,
+        position.peek().mode,
+      ].join();
+      if (look === drawn && !glowing) return false;
+      renderer.draw(scene(now));
+      if (look !== drawn) {
+        const marks = {
+          selected: block,
+          hovered: pointed.block,
+          next,
+          marked: marked.peek(),
+          pointed: row?.blocks == null ? null : Array.from(row.blocks),
+        };
+        drawOverlay(context, picture, camera, palette.peek(), marks, devicePixelRatio);
+        drawn = look;
+      }
+      return glowing;
+    });
+    resize();
+    return () => {
+      stop();
+      observer.disconnect();
+      renderer?.dispose();
+      renderer = null;
+    };
+  }, []);
+
+  // Redraw when what is marked changes.
+  useEffect(() => selection.subscribe(() => invalidate()), []);
+  useEffect(() => hover.subscribe(() => invalidate()), []);
+
+  const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
+  const at = (event: MouseEvent): [number, number] => {
+    const box = frame.current!.getBoundingClientRect();
+    return [(event.clientX - box.left) * devicePixelRatio, (event.clientY - box.top) * devicePixelRatio];
+  };
+  const count = hello.value?.num_blocks ?? 0;
+  const moveBy = (by: number): void => {
+    const from = selection.value.block ?? -1;
+    const next = Math.max(0, Math.min(count - 1, from < 0 ? 0 : from + by));
+    selectBlock(next);
+    camera.reveal(next);
+    invalidate();
+  };
+  const keys: Record<string, () => void> = {
+    ArrowRight: () => moveBy(1),
+    ArrowLeft: () => moveBy(-1),
+    ArrowDown: () => moveBy(camera.grid.columns),
+    ArrowUp: () => moveBy(-camera.grid.columns),
+    Enter: () => selectBlock(hover.value.block ?? selection.value.block),
+    '+': () => zoomAt(1.4),
+    '=': () => zoomAt(1.4),
+    '-': () => zoomAt(1 / 1.4),
+    '0': fit,
+  };
+  return (
+    <div
+      class={`map${zoomed.value ? ' zoomed' : ''}`}
+      ref={frame}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the map takes the focus, arrows move through it
+      tabIndex={0}
+      role="application"
+      aria-label={text.map.label(count)}
+      data-panel="map"
+      onKeyDown={(event) => {
+        const act = keys[event.key];
+        if (act === undefined || event.ctrlKey || event.metaKey) return;
+        event.preventDefault();
+        act();
+      }}
+      onWheel={(event) => {
+        event.preventDefault();
+        const [x, y] = at(event);
+        zoomAt(Math.exp(-event.deltaY * 0.0022), x, y);
+      }}
+      onPointerDown={(event) => {
+        drag.current = { x: event.clientX, y: event.clientY, moved: false };
+        event.currentTarget.setPointerCapture(event.pointerId);
+      }}
+      onPointerMove={(event) => {
+        const held = drag.current;
+        if (
+          held !== null &&
+          (held.moved || Math.abs(event.clientX - held.x) + Math.abs(event.clientY - held.y) > 4)
+        ) {
+          camera.pan(
+            (event.clientX - held.x) * devicePixelRatio,
+            (event.clientY - held.y) * devicePixelRatio,
+          );
+          drag.current = { x: event.clientX, y: event.clientY, moved: true };
+          invalidate();
+          return;
+        }
+        pointerOnMap.value = true;
+        hoverBlock(camera.pick(...at(event)));
+      }}
+      onPointerUp={(event) => {
+        if (drag.current !== null && !drag.current.moved) {
+          const block = camera.pick(...at(event));
+          selectBlock(block === selection.value.block ? null : block);
+        }
+        drag.current = null;
+      }}
+      onPointerCancel={() => {
+        drag.current = null;
+      }}
+      onPointerLeave={() => {
+        pointerOnMap.value = false;
+        hoverBlock(null);
+      }}
+    >
+      <canvas ref={base} />
+      <canvas ref={over} class="over" />
+      <Tooltip />
+    </div>
+  );
+}

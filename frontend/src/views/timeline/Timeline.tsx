@@ -1,0 +1,247 @@
+/** The timeline: the whole session or the last steps of it, to be dragged through. */
+
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { clock } from '../../format';
+import { jump, seek, stepBy } from '../../store/clock';
+import { addPainter, invalidate } from '../../store/frame';
+import { position, series, usable, wantSeries } from '../../store/ledger';
+import { palette } from '../../store/theme';
+import { text } from '../../text';
+import { Segments } from '../Segments';
+import { drawTimeline, type Layout, layoutFor, stepAt, type Window, xOf } from './draw';
+
+/** All of the session, the last steps, or a part that was chosen by zooming. */
+type Range = 'all' | 'recent' | Window;
+const range = signal<Range>('recent');
+/** CSS pixels a step in `recent`. */
+const RECENT_STEP = 3;
+
+let layout: Layout = layoutFor(1600, 180);
+
+/** What is shown: the window of the buckets that came last. */
+function windowNow(): Window {
+  return series.peek()?.window ?? { from: 0, to: 1 };
+}
+
+function zoom(factor: number, x: number): void {
+  const { lastStep } = position.peek();
+  const from = windowNow();
+  const end = Math.max(1, lastStep + 1);
+  const steps = Math.max(20, Math.min(end, (from.to - from.from) * factor));
+  const centre =
+    from.from + ((x - layout.left) / Math.max(1, layout.right - layout.left)) * (from.to - from.from);
+  const part = (centre - from.from) / Math.max(1, from.to - from.from);
+  const start = Math.max(0, Math.min(end - steps, centre - steps * part));
+  range.value = steps >= end ? 'all' : { from: Math.floor(start), to: Math.ceil(start + steps) };
+}
+
+const hovered = signal<{ x: number; step: number } | null>(null);
+
+function Tip() {
+  const at = hovered.value;
+  const buckets = series.value;
+  if (at === null || buckets === null) return null;
+  const bucket = Math.floor((at.step - buckets.from) / buckets.per);
+  const active = buckets.active[bucket];
+  if (active === undefined || Number.isNaN(active)) return null;
+  const whole = Math.max(1, usable.value);
+  const used = (active + buckets.shared[bucket]!) / whole;
+  const lines = [
+    [buckets.evict[bucket]!, text.timeline.evicted],
+    [buckets.copy[bucket]!, text.timeline.copied],
+    [buckets.preempted[bucket]!, text.timeline.preempted],
+  ] as const;
+  const right = at.x > layout.right - 220;
+  return (
+    <div
+      class="tip"
+      style={
+        right
+          ? { right: `${layout.right + 16 - at.x + 10}px`, top: '18px' }
+          : { left: `${at.x + 10}px`, top: '18px' }
+      }
+    >
+      <b class="num">{text.timeline.tip(at.step)}</b>
+      <br />
+      {text.timeline.used(used, buckets.cached[bucket]! / whole)}
+      <br />
+      <span class="dim">{text.timeline.tokensTip(buckets.prefill[bucket]!, buckets.decode[bucket]!)}</span>
+      {lines.map(([count, say]) =>
+        count > 0 ? (
+          <span key={say(2)} class="dim">
+            <br />
+            {say(count)}
+          </span>
+        ) : null,
+      )}
+    </div>
+  );
+}
+
+export function Timeline() {
+  const frame = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(1600);
+  const dragging = useRef(false);
+
+  useEffect(() => {
+    const holder = frame.current!;
+    const context = canvas.current!.getContext('2d')!;
+    let drawn = '';
+    const resize = (): void => {
+      const ratio = devicePixelRatio;
+      const [w, h] = [holder.clientWidth, holder.clientHeight];
+      canvas.current!.width = Math.round(w * ratio);
+      canvas.current!.height = Math.round(h * ratio);
+      layout = layoutFor(w, h);
+      setWidth(w);
+      drawn = '';
+      invalidate();
+    };
+    const observer = new ResizeObserver(resize);
+    observer.observe(holder);
+    const stop = addPainter(() => {
+      const { step, target, lastStep, mode } = position.peek();
+      const buckets = series.peek();
+      const shown = mode === 'follow' ? step : (target ?? step);
+      const look = [step, shown, lastStep, hovered.peek()?.step, palette.peek().bg, usable.peek()].join();
+      if (look === drawn && seriesDrawn === buckets) return false;
+      drawn = look;
+      seriesDrawn = buckets;
+      const ratio = devicePixelRatio;
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      context.clearRect(0, 0, canvas.current!.width, canvas.current!.height);
+      if (buckets === null) return false;
+      drawTimeline(context, {
+        buckets,
+        window: windowNow(),
+        layout,
+        palette: palette.peek(),
+        usable: usable.peek(),
+        step: shown,
+        hovered: hovered.peek()?.step ?? null,
+        lastStep,
+        mono: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
+      });
+      return false;
+    });
+    let seriesDrawn = series.peek();
+    resize();
+    return () => {
+      stop();
+      observer.disconnect();
+    };
+  }, []);
+
+  const { lastStep, step, target, mode } = position.value;
+  const shown = mode === 'follow' ? step : (target ?? step);
+  const chosenRange = range.value;
+  useEffect(() => {
+    const pixels = layout.right - layout.left;
+    wantSeries.value = {
+      range: chosenRange,
+      steps: Math.max(60, Math.floor(pixels / RECENT_STEP)),
+      width: Math.max(60, Math.floor(pixels / 2)),
+    };
+  }, [chosenRange, width]);
+  useEffect(() => hovered.subscribe(() => invalidate()), []);
+
+  const stepUnder = (event: MouseEvent): number => {
+    const x = event.clientX - frame.current!.getBoundingClientRect().left;
+    return Math.max(0, Math.min(lastStep, stepAt(x, windowNow(), layout)));
+  };
+  const chosen = typeof range.value === 'string' ? range.value : 'zoomed';
+  const option = chosen === 'zoomed' ? ('' as 'all') : chosen;
+  return (
+    <section class="timeline" aria-label={text.panels.timeline}>
+      <div class="head">
+        <h2>{text.panels.timeline}</h2>
+        <Segments
+          label={text.panels.timeline}
+          options={['recent', 'all'] as const}
+          names={text.timeline}
+          value={option}
+          onChange={(value) => {
+            range.value = value;
+          }}
+        />
+        <div class="legend">
+          <span>
+            <i class="swatch evict" />
+            {text.timeline.legend.evict}
+          </span>
+          <span>
+            <i class="swatch shared tick" />
+            {text.timeline.legend.copy}
+          </span>
+          <span>
+            <i class="swatch preempt" />
+            {text.timeline.legend.preempt}
+          </span>
+          <span>
+            <i class="swatch prefill" />
+            {text.timeline.legend.prefill}
+          </span>
+          <span>
+            <i class="swatch decode" />
+            {text.timeline.legend.decode}
+          </span>
+        </div>
+        <span class="note num">{clock(position.value.time)}</span>
+      </div>
+      <div
+        class="lane"
+        ref={frame}
+        tabIndex={0}
+        role="slider"
+        aria-label={text.timeline.label}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, lastStep)}
+        aria-valuenow={Math.max(0, shown)}
+        data-panel="timeline"
+        onKeyDown={(event) => {
+          const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+          if (by !== 0) {
+            event.preventDefault();
+            stepBy(by * (event.shiftKey ? 10 : 1));
+          } else if (event.key === '+' || event.key === '=') zoom(0.6, xOf(shown, windowNow(), layout));
+          else if (event.key === '-') zoom(1.7, xOf(shown, windowNow(), layout));
+        }}
+        onPointerDown={(event) => {
+          dragging.current = true;
+          event.currentTarget.setPointerCapture(event.pointerId);
+          // The window must not slide away under the pointer that drags in it.
+          if (range.value === 'recent') range.value = windowNow();
+          jump(stepUnder(event));
+        }}
+        onPointerMove={(event) => {
+          const at = stepUnder(event);
+          const x = event.clientX - frame.current!.getBoundingClientRect().left;
+          hovered.value = { x, step: at };
+          if (dragging.current && at !== (position.peek().target ?? position.peek().step)) seek(at);
+        }}
+        onPointerUp={() => {
+          dragging.current = false;
+        }}
+        onPointerCancel={() => {
+          dragging.current = false;
+        }}
+        onPointerLeave={() => {
+          hovered.value = null;
+        }}
+        onWheel={(event) => {
+          event.preventDefault();
+          zoom(Math.exp(event.deltaY * 0.002), event.clientX - frame.current!.getBoundingClientRect().left);
+        }}
+        onDblClick={() => {
+          range.value = 'all';
+        }}
+      >
+        <canvas ref={canvas} />
+        {lastStep < 0 && <p class="empty dim">{text.timeline.empty}</p>}
+        <Tip />
+      </div>
+    </section>
+  );
+}

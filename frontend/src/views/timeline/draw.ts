@@ -1,0 +1,232 @@
+/** Draws the timeline: usage stacked, tokens a step, what happened, and where the view is. */
+
+import { integer } from '../../format';
+import { text } from '../../text';
+import type { Buckets } from '../../worker/series';
+import type { Palette } from '../palette';
+
+/** CSS pixels of the parts, from top to bottom. */
+export interface Layout {
+  readonly left: number;
+  readonly right: number;
+  readonly flag: number;
+  readonly marks: number;
+  readonly use: number;
+  readonly tokens: number;
+  readonly axis: number;
+}
+
+export function layoutFor(width: number, height: number): Layout {
+  const left = width > 900 ? 62 : 54;
+  const flag = 18;
+  const marks = 14;
+  const axis = 16;
+  const rest = Math.max(40, height - flag - marks - axis - 12);
+  const tokens = Math.round(rest * 0.3);
+  return { left, right: width - 16, flag, marks, use: rest - tokens, tokens, axis };
+}
+
+/** Steps that the width shows. */
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+export function xOf(step: number, window: Window, layout: Layout): number {
+  return (
+    layout.left + ((step - window.from) / Math.max(1, window.to - window.from)) * (layout.right - layout.left)
+  );
+}
+
+export function stepAt(x: number, window: Window, layout: Layout): number {
+  const part = (x - layout.left) / Math.max(1, layout.right - layout.left);
+  return Math.floor(window.from + part * (window.to - window.from));
+}
+
+export interface TimelineScene {
+  readonly buckets: Buckets;
+  /** The window of the buckets. */
+  readonly window: Window;
+  readonly layout: Layout;
+  readonly palette: Palette;
+  readonly usable: number;
+  /** Where the view is, and where the pointer is. */
+  readonly step: number;
+  readonly hovered: number | null;
+  readonly lastStep: number;
+  readonly mono: string;
+}
+
+export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineScene): void {
+  const { layout, palette, mono } = scene;
+  const top = layout.flag;
+  const useTop = top + layout.marks;
+  const tokensTop = useTop + layout.use + 6;
+  context.font = `11px ${mono}`;
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.dim;
+  context.textAlign = 'left';
+  context.fillText(text.timeline.use, 12, useTop + layout.use / 2);
+  context.fillText(text.timeline.tokens, 12, tokensTop + layout.tokens / 2);
+  drawUse(context, scene, useTop);
+  drawTokens(context, scene, tokensTop);
+  drawMarks(context, scene, top);
+  drawAxis(context, scene, tokensTop + layout.tokens + 4);
+  drawHead(context, scene, tokensTop + layout.tokens);
+}
+
+/** Left and right edge of a bucket. */
+function edges(scene: TimelineScene, bucket: number): [number, number] {
+  const { buckets, window, layout } = scene;
+  const from = buckets.from + bucket * buckets.per;
+  return [
+    Math.max(layout.left, xOf(from, window, layout)),
+    Math.min(layout.right, xOf(Math.min(from + buckets.per, window.to), window, layout)),
+  ];
+}
+
+function drawUse(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+  const { buckets, layout, palette, usable } = scene;
+  const scale = usable > 0 ? layout.use / usable : 0;
+  const bottom = top + layout.use;
+  context.fillStyle = palette['s-free'];
+  context.fillRect(layout.left, top, layout.right - layout.left, layout.use);
+  const count = buckets.active.length;
+  const stacks: [Float32Array[], string][] = [
+    [[buckets.active, buckets.shared, buckets.cached], palette['s-cached']],
+    [[buckets.active, buckets.shared], palette['s-shared']],
+    [[buckets.active], palette['s-active']],
+  ];
+  for (const [parts, colour] of stacks) {
+    context.fillStyle = colour;
+    context.beginPath();
+    let open = false;
+    let last = 0;
+    for (let i = 0; i <= count; i++) {
+      const known = i < count && !Number.isNaN(buckets.active[i]!);
+      const [x0, x1] = i < count ? edges(scene, i) : [last, last];
+      if (known && x1 > layout.left) {
+        const height = parts.reduce((sum, part) => sum + part[i]!, 0) * scale;
+        if (!open) context.moveTo(x0, bottom);
+        open = true;
+        context.lineTo(x0, bottom - height);
+        context.lineTo(x1, bottom - height);
+        last = x1;
+      } else if (open) {
+        context.lineTo(last, bottom);
+        context.closePath();
+        open = false;
+      }
+    }
+    context.fill();
+  }
+}
+
+function drawTokens(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+  const { buckets, layout, palette } = scene;
+  const bottom = top + layout.tokens;
+  const most = Math.max(1, buckets.maxTokens);
+  // A decode is a token a sequence and a prefill thousands: a root keeps both to be seen.
+  const height = (tokens: number): number =>
+    tokens > 0 ? Math.max(1.5, Math.sqrt(tokens / most) * layout.tokens) : 0;
+  for (let i = 0; i < buckets.prefill.length; i++) {
+    const [x0, x1] = edges(scene, i);
+    const width = Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 1 : 0));
+    const all = height(buckets.prefill[i]! + buckets.decode[i]!);
+    const decode = height(buckets.decode[i]!);
+    context.fillStyle = palette.prefill;
+    if (buckets.prefill[i]! > 0) context.fillRect(x0, bottom - all, width, all);
+    context.fillStyle = palette.decode;
+    context.fillRect(x0, bottom - decode, width, decode);
+  }
+}
+
+/** Evictions as a thin band, copies as ticks, preemptions as triangles: louder as they matter more. */
+function drawMarks(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+  const { buckets, layout, palette } = scene;
+  const bottom = top + layout.marks - 2;
+  let most = 1;
+  for (const evicted of buckets.evict) if (evicted > most) most = evicted;
+  for (let i = 0; i < buckets.evict.length; i++) {
+    const [x0, x1] = edges(scene, i);
+    const width = Math.max(1, x1 - x0);
+    if (buckets.evict[i]! > 0) {
+      context.globalAlpha = 0.35 + 0.65 * Math.sqrt(buckets.evict[i]! / most);
+      context.fillStyle = palette.warn;
+      context.fillRect(x0, bottom - 3, width, 3);
+      context.globalAlpha = 1;
+    }
+    if (buckets.copy[i]! > 0) {
+      context.fillStyle = palette['s-shared'];
+      context.fillRect(x0, bottom - 8, Math.max(1.5, Math.min(3, width)), 4);
+    }
+  }
+  context.fillStyle = palette.bad;
+  for (let i = 0; i < buckets.preempted.length; i++) {
+    if (!(buckets.preempted[i]! > 0)) continue;
+    const [x0, x1] = edges(scene, i);
+    const x = (x0 + x1) / 2;
+    context.beginPath();
+    context.moveTo(x, bottom - 3);
+    context.lineTo(x - 3.5, bottom - 10);
+    context.lineTo(x + 3.5, bottom - 10);
+    context.fill();
+  }
+}
+
+/** Round distances between labels. */
+function spacing(steps: number, width: number): number {
+  const least = (steps * 90) / Math.max(1, width);
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+  for (const factor of [1, 2, 5, 10]) if (factor * power >= least) return Math.max(1, factor * power);
+  return 10 * power;
+}
+
+function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+  const { window, layout, palette, mono } = scene;
+  const every = spacing(window.to - window.from, layout.right - layout.left);
+  context.font = `10px ${mono}`;
+  context.textAlign = 'center';
+  for (let step = Math.ceil(window.from / every) * every; step < window.to; step += every) {
+    const x = xOf(step + 0.5, window, layout);
+    if (x > layout.right - 8) break;
+    context.fillStyle = palette.line;
+    context.fillRect(Math.round(x), top - 3, 1, 4);
+    context.fillStyle = palette.faint;
+    context.fillText(integer(step), x, top + 7);
+  }
+}
+
+function drawHead(context: CanvasRenderingContext2D, scene: TimelineScene, bottom: number): void {
+  const { window, layout, palette, step, hovered, lastStep, mono } = scene;
+  const line = (at: number, colour: string, width: number): number => {
+    const x = Math.max(layout.left, Math.min(layout.right, xOf(at + 0.5, window, layout)));
+    context.fillStyle = colour;
+    context.fillRect(Math.round(x - width / 2), layout.flag - 2, width, bottom - layout.flag + 4);
+    return x;
+  };
+  // What lies after the view is there, and not yet: it is dimmed.
+  if (step < lastStep && step >= 0) {
+    const x = Math.max(layout.left, xOf(step + 1, window, layout));
+    if (x < layout.right) {
+      context.globalAlpha = 0.55;
+      context.fillStyle = palette.bg;
+      context.fillRect(x, layout.flag, layout.right - x, bottom - layout.flag);
+      context.globalAlpha = 1;
+    }
+  }
+  if (hovered !== null) line(hovered, palette.faint, 1);
+  if (step < 0) return;
+  const x = line(step, palette.accent, 2);
+  const label = integer(step);
+  context.font = `600 11px ${mono}`;
+  const width = context.measureText(label).width + 12;
+  const left = Math.max(layout.left, Math.min(layout.right - width, x - width / 2));
+  context.fillStyle = palette.accent;
+  context.beginPath();
+  context.roundRect(left, 1, width, 16, 3);
+  context.fill();
+  context.fillStyle = palette.bg;
+  context.textAlign = 'center';
+  context.fillText(label, left + width / 2, 9.5);
+}
