@@ -1,0 +1,127 @@
+"""The free queue: order, tickets, and what a broken link is told as."""
+
+import math
+import random
+from array import array
+
+import pytest
+
+from kvarium_engine.memory.free_queue import BrokenQueueError, FreeQueue
+
+
+def queue_of(blocks: int) -> tuple[FreeQueue, "array[float]"]:
+    tickets = array("d", map(float, range(blocks)))
+    return FreeQueue(tickets), tickets
+
+
+def test_blocks_leave_at_the_head_in_the_order_of_their_numbers() -> None:
+    queue, tickets = queue_of(5)
+    assert queue.popleft_n(3) == ([0, 1, 2], [0.0, 1.0, 2.0])
+    assert queue.walk() == [3, 4]
+    assert all(math.isnan(ticket) for ticket in tickets[:3])
+
+
+def test_appended_blocks_stand_behind_the_tail_with_growing_tickets() -> None:
+    queue, _ = queue_of(4)
+    queue.popleft_n(4)
+    assert queue.append_n([2, 0]) == [4.0, 5.0]
+    assert queue.append_n([3]) == [6.0]
+    assert queue.walk() == [2, 0, 3]
+
+
+def test_prepended_blocks_stand_before_the_head_with_shrinking_tickets_the_first_first() -> None:
+    queue, _ = queue_of(4)
+    queue.popleft_n(3)
+    assert queue.prepend_n([2, 1]) == [-2.0, -1.0]
+    assert queue.prepend_n([0]) == [-3.0]
+    assert queue.walk() == [0, 2, 1, 3]
+
+
+def test_a_block_leaves_from_the_middle_with_its_ticket() -> None:
+    queue, _ = queue_of(4)
+    assert queue.remove(2) == 2.0
+    assert queue.walk() == [0, 1, 3]
+    assert len(queue) == 3
+
+
+def test_a_queue_that_was_emptied_fills_again() -> None:
+    queue, _ = queue_of(1)
+    queue.popleft_n(1)
+    assert queue.walk() == []
+    queue.append_n([0])
+    assert queue.walk() == [0]
+
+
+def test_it_counts_the_blocks_that_came_back() -> None:
+    queue, _ = queue_of(3)
+    queue.popleft_n(3)
+    queue.append_n([1])
+    queue.prepend_n([0, 2])
+    assert queue.entered == 3
+
+
+def test_it_refuses_more_than_it_has_and_doubled_or_absent_blocks_and_stays_as_it_was() -> None:
+    queue, _ = queue_of(3)
+    with pytest.raises(AssertionError, match="4 blocks asked of a free queue of 3"):
+        queue.popleft_n(4)
+    with pytest.raises(AssertionError, match="block 1 is in the free queue already"):
+        queue.append_n([1])
+    with pytest.raises(AssertionError, match="block 2 is in the free queue already"):
+        queue.prepend_n([2])
+    assert queue.walk() == [0, 1, 2]
+    queue.popleft_n(1)
+    with pytest.raises(AssertionError, match="block 0 is not in the free queue"):
+        queue.remove(0)
+    assert queue.walk() == [1, 2]
+
+
+def test_it_follows_a_plain_list_through_thousands_of_random_moves(rng: random.Random) -> None:
+    queue, tickets = queue_of(40)
+    plain, out = list(range(40)), []
+    for _ in range(4000):
+        move = rng.randrange(4)
+        if move == 0:
+            taken = plain[: rng.randrange(len(plain) + 1)]
+            assert queue.popleft_n(len(taken))[0] == taken
+            plain, out = plain[len(taken) :], out + taken
+        elif move == 1 and plain:
+            block = rng.choice(plain)
+            queue.remove(block)
+            plain.remove(block)
+            out.append(block)
+        elif out:
+            rng.shuffle(out)
+            cut = rng.randrange(len(out) + 1)
+            some, out = out[:cut], out[cut:]
+            if move == 2:
+                queue.append_n(some)
+                plain = plain + some
+            else:
+                queue.prepend_n(some)
+                plain = some + plain
+        assert queue.walk() == plain
+        assert [tickets[block] for block in plain] == sorted(tickets[block] for block in plain)
+        assert len(queue) == len(plain)
+
+
+@pytest.mark.parametrize("link", ["_next", "_previous"])
+def test_a_link_that_was_changed_ends_the_walk_there(link: str) -> None:
+    queue, _ = queue_of(6)
+    getattr(queue, link)[2] = 5
+    with pytest.raises(BrokenQueueError) as raised:
+        queue.walk()
+    assert raised.value.args[1] in ([0, 1], [0, 1, 2])
+
+
+def test_two_blocks_that_changed_places_are_noticed_by_their_tickets() -> None:
+    queue, tickets = queue_of(6)
+    tickets[1], tickets[2] = tickets[2], tickets[1]
+    with pytest.raises(BrokenQueueError, match="stands behind a block with a later ticket"):
+        queue.walk()
+
+
+def test_a_queue_of_a_million_blocks_starts_at_once_and_takes_one_from_the_middle() -> None:
+    queue, _ = queue_of(1_000_000)
+    assert queue.remove(500_000) == 500_000.0
+    assert queue.popleft_n(2)[0] == [0, 1]
+    assert len(queue) == 999_997

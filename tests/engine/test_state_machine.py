@@ -1,0 +1,157 @@
+"""Anything that can be asked of an engine, in any order: the mirror agrees, the invariants hold, nothing leaks."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_ledger.operations import NONE
+from tests.engine.mirrored import Mirrored, ScriptedRunner, tokens
+
+
+class EngineMachine(RuleBasedStateMachine):
+    """A small pool, so that everything that lacks of room happens soon."""
+
+    engine: Mirrored
+    runner: ScriptedRunner
+
+    @initialize(
+        blocks=st.integers(4, 24),
+        size=st.sampled_from([1, 2, 4, 8]),
+        budget=st.integers(6, 40),
+        seqs=st.integers(1, 6),
+        policy=st.sampled_from(["fcfs", "priority"]),
+        free_order=st.sampled_from(["lru", "unhashed-first"]),
+        caching=st.booleans(),
+    )
+    def start(
+        self, blocks: int, size: int, budget: int, seqs: int, policy: str, free_order: str, caching: bool
+    ) -> None:
+        self.runner = ScriptedRunner()
+        self.runner.eos_every = 12
+        self.engine = Mirrored(
+            num_blocks=blocks,
+            block_size=size,
+            budget=budget,
+            seqs=seqs,
+            length=60,
+            policy=policy,
+            free_order=free_order,
+            caching=caching,
+            runner=self.runner,
+        )
+
+    @rule(
+        prefix=st.integers(0, 3),
+        shared=st.integers(0, 24),
+        own=st.integers(1, 9),
+        n=st.integers(1, 4),
+        max_tokens=st.one_of(st.none(), st.integers(1, 30)),
+        priority=st.integers(0, 2),
+        ignore_eos=st.booleans(),
+    )
+    def submit(
+        self,
+        prefix: int,
+        shared: int,
+        own: int,
+        n: int,
+        max_tokens: int | None,
+        priority: int,
+        ignore_eos: bool,
+    ) -> None:
+        engine = self.engine
+        prompt = tokens(prefix, shared)
+        prompt.extend(tokens(100 + own % 3, own))
+        n = min(n, engine.engine.config.scheduler.max_num_seqs)
+        params = SamplingParams(max_tokens=max_tokens, n=n, ignore_eos=ignore_eos)
+        request = engine.engine.scheduler.submit(prompt, params, priority=priority)
+        if request.state is None:
+            needs = request.worst_case_blocks(engine.pool.block_size)
+            assert needs > engine.pool.num_blocks or request.max_tokens < 1
+
+    @rule(steps=st.integers(1, 6))
+    def step(self, steps: int) -> None:
+        self.engine.step(steps)
+
+    @rule(pick=st.integers(0, 1000))
+    @precondition(lambda self: self.engine.roster.requests)
+    def abort(self, pick: int) -> None:
+        requests = list(self.engine.roster.requests.values())
+        self.engine.engine.scheduler.abort(requests[pick % len(requests)], "a rule")
+
+    @rule()
+    def keyframe(self) -> None:
+        self.engine.engine.keyframe()
+        assert self.engine.mirror() == []
+
+    @rule()
+    def fail_a_forward(self) -> None:
+        self.runner.fail_with = RuntimeError("a rule")
+        self.engine.step()
+        self.runner.fail_with = None
+
+    @rule()
+    def reset_the_cache(self) -> None:
+        if self.engine.pool.cache is not None:
+            self.engine.pool.reset_cache()
+            assert len(self.engine.pool.cache) == 0
+
+    @rule()
+    def undo_the_last_records_and_follow_them_again(self) -> None:
+        engine = self.engine
+        fold, records = engine.fold, engine.records
+        digest, usage, op = fold.lanes.digest(), fold.usage(), fold.op
+        back = min(5, len(records) - 1)
+        for record in reversed(records[len(records) - back :]):
+            fold.undo(record)
+        for record in records[len(records) - back :]:
+            assert fold.apply(record) == []
+        assert (fold.lanes.digest(), fold.usage(), fold.op) == (digest, usage, op)
+
+    @invariant()
+    def the_blocks_are_lawful(self) -> None:
+        engine = self.engine
+        pool, state = engine.pool, engine.pool.state
+        holders = [0] * pool.num_blocks
+        for request in engine.roster.requests.values():
+            for sequence in request.live:
+                assert len(sequence.table) == blocks_for(sequence.computed, pool.block_size)
+                assert sequence.computed < sequence.length <= sequence.limit
+                for position, block in enumerate(sequence.table):
+                    holders[block] += 1
+                    full = (position + 1) * pool.block_size <= sequence.computed
+                    assert state.filled[block] == pool.block_size or not full
+        assert holders == list(state.count), "a count is its entries: there are no pins between steps"
+        assert not pool.pins
+        assert sorted(engine.pool.queue.walk()) == [b for b in range(pool.num_blocks) if not holders[b]]
+        for block in range(pool.num_blocks):
+            content = state.content[block]
+            assert content == NONE or state.filled[block] == pool.block_size
+            if content != NONE:
+                held = pool.cache._blocks[content]
+                assert block == held or (isinstance(held, list) and block in held)
+
+    @invariant()
+    def the_queues_are_lawful(self) -> None:
+        roster = self.engine.roster
+        assert roster.width == sum(request.width for request in roster.running)
+        assert roster.width <= roster.config.max_num_seqs
+        places = [request.place for request in roster.running]
+        assert places == sorted(places)
+        assert len(roster.waiting) == len(roster.waiting.requests())
+        assert len(roster.requests) == len(roster.running) + len(roster.waiting)
+
+    def teardown(self) -> None:
+        if not hasattr(self, "engine"):
+            return
+        self.engine.run()
+        self.engine.engine.close()
+        assert self.engine.mirror() == []
+        self.engine.assert_nothing_leaks()
+        self.engine.undo_all()
+
+
+TestEngineMachine = EngineMachine.TestCase
+TestEngineMachine.settings = settings(stateful_step_count=40)
