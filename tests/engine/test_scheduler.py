@@ -1,5 +1,7 @@
 """The scheduler: who gets tokens and blocks. The mirror agrees with every step."""
 
+import itertools
+
 import pytest
 
 from kvarium_engine.scheduling.config import SchedulerConfig
@@ -36,7 +38,7 @@ def test_a_prompt_of_40_tokens_gets_3_blocks_at_admission() -> None:
 
 
 def test_40_and_1000_tokens_take_65_blocks_62_of_them_one_by_one_each_16_tokens() -> None:
-    engine = Mirrored(num_blocks=65)
+    engine = Mirrored(num_blocks=65, audit_interval=100)
     request = engine.submit(40, max_tokens=1000)
     allocations = []
     while not engine.engine.idle:
@@ -47,7 +49,7 @@ def test_40_and_1000_tokens_take_65_blocks_62_of_them_one_by_one_each_16_tokens(
     assert allocations.count(1) == 62
     assert set(allocations) == {0, 1, 3}
     steps = [step for step, count in enumerate(allocations) if count == 1]
-    assert {after - before for before, after in zip(steps, steps[1:], strict=False)} == {16}
+    assert {after - before for before, after in itertools.pairwise(steps)} == {16}
     assert len(request.live[0].tokens) == 1040
     assert engine.decisions(Finished)[0].reason == "length"
     engine.assert_nothing_leaks()

@@ -1,0 +1,303 @@
+"""The engine as a process: it connects, runs, obeys, ends cleanly, and says in one line what is wrong."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from kvarium_engine import process
+from kvarium_engine.errors import UsageError
+from kvarium_engine.options import Options, resolve
+from kvarium_ledger.decisions import Aborted, Finished, Preempted
+from kvarium_ledger.records import Control, Gap, Keyframe, Step, Text
+from tests.engine.stub_backend import TOKEN, StubBackend
+
+GOOD_LINE = '{"timestamp": 0, "input_length": 600, "output_length": 3, "hash_ids": [4, 9]}'
+
+
+@pytest.fixture
+def backend() -> Iterator[StubBackend]:
+    stub = StubBackend()
+    yield stub
+    stub.stop()
+
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, token: str = TOKEN) -> "subprocess.Popen[str]":
+        engine = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "kvarium_engine.process", *arguments],
+            env={**os.environ, "KVARIUM_ENGINE_TOKEN": token},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(engine)
+        return engine
+
+    yield begin
+    for engine in started:
+        if engine.poll() is None:
+            engine.kill()
+        engine.communicate()
+
+
+def end(engine: "subprocess.Popen[str]", timeout: float = 30) -> tuple[int, str, str]:
+    out, err = engine.communicate(timeout=timeout)
+    return engine.returncode, out, err
+
+
+def assert_folded_to_nothing(backend: StubBackend) -> None:
+    """All was recorded without a gap, the mirror agrees, and nothing is in use at the end."""
+    assert not backend.violations
+    assert [record.record for record in backend.records] == list(range(len(backend.records)))
+    assert backend.fold is not None
+    usage = backend.fold.usage()
+    assert (usage.active, usage.shared) == (0, 0)
+    assert not backend.fold.state.requests
+
+
+def test_the_mix_runs_into_a_backend_and_the_summary_says_what_it_did(
+    backend: StubBackend, start: Start
+) -> None:
+    code, out, err = end(start("--connect", backend.url, "--steps", "300", "--step-ms", "0", "--json"))
+    assert (code, err) == (0, "")
+    summary = json.loads(out)
+    assert summary["reason"] == "300 steps were made"
+    assert summary["acknowledged"] is True
+    assert_folded_to_nothing(backend)
+    assert summary["operations"] == backend.fold.op  # type: ignore[union-attr]
+    assert sum(summary["by_kind"].values()) == summary["operations"]
+    assert [bye.reason for bye in backend.byes] == ["300 steps were made"]
+    hello = backend.hello
+    assert hello is not None
+    assert (hello.num_blocks, hello.block_size, hello.runner, hello.model) == (512, 16, "null", "none")
+    assert hello.config["max_num_seqs"] == 256
+    assert hello.allow_control, "the backend is on this machine"
+    first = backend.records[0]
+    assert isinstance(first, Keyframe)
+    assert first.step == -1
+    assert backend.of(Text)
+
+
+def test_without_text_no_token_leaves_the_engine(backend: StubBackend, start: Start) -> None:
+    code, _, _ = end(
+        start("--connect", backend.url, "--steps", "50", "--step-ms", "0", "--record-text", "none")
+    )
+    assert code == 0
+    assert not backend.of(Text)
+    assert_folded_to_nothing(backend)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_aborts_what_runs_seals_the_session_and_says_goodbye(
+    backend: StubBackend, start: Start, number: signal.Signals
+) -> None:
+    engine = start("--connect", backend.url, "--step-ms", "5")
+    backend.wait(lambda: len(backend.records) > 40)
+    engine.send_signal(number)
+    code, out, err = end(engine)
+    assert (code, err) == (0, "")
+    assert number.name in out
+    assert_folded_to_nothing(backend)
+    last = backend.of(Step)[-1]
+    assert {type(decision) for decision in last.decisions} == {Aborted}
+    assert number.name in last.decisions[0].asked_by
+    assert len(backend.byes) == 1
+
+
+def test_a_held_engine_answers_steps_when_asked_and_goes_on_when_released(
+    backend: StubBackend, start: Start
+) -> None:
+    start("--connect", backend.url, "--step-ms", "1", "--no-mix")
+    backend.wait(lambda: backend.records)
+    assert backend.ask("1", "hold").result["held"] is True
+    answer = backend.ask("2", "submit", prompt_tokens=40, max_tokens=4)
+    assert answer.result == {"request": 0, "name": "request-0", "refused": False}
+    assert not backend.of(Step)
+    assert backend.ask("3", "step", steps=2).error is None
+    backend.wait(lambda: len(backend.of(Step)) == 2)
+    assert backend.ask("4", "abort", request=99).error == "there is no request 99 in the engine"
+    assert len(backend.of(Step)) == 2
+    assert backend.ask("5", "release").result["held"] is False
+    backend.wait(lambda: any(isinstance(d, Finished) for s in backend.of(Step) for d in s.decisions))
+    assert len(backend.of(Step)) == 4
+    assert [(c.id, c.name, c.error is None) for c in backend.records if isinstance(c, Control)] == [
+        ("1", "hold", True),
+        ("2", "submit", True),
+        ("3", "step", True),
+        ("4", "abort", False),
+        ("5", "release", True),
+    ]
+    assert not backend.violations
+
+
+def test_a_broken_link_comes_back_and_nothing_is_lost(backend: StubBackend, start: Start) -> None:
+    engine = start("--connect", backend.url, "--step-ms", "2")
+    for _ in range(2):
+        seen = len(backend.records)
+        backend.wait(lambda seen=seen: len(backend.records) > seen + 30)
+        backend.stop()
+        backend.start()
+    seen = len(backend.records)
+    backend.wait(lambda: len(backend.records) > seen + 30)
+    assert backend.hellos == 3
+    engine.send_signal(signal.SIGINT)
+    assert end(engine)[0] == 0
+    assert not backend.of(Gap)
+    assert_folded_to_nothing(backend)
+
+
+def test_health_comes_each_second(backend: StubBackend, start: Start) -> None:
+    start("--connect", backend.url, "--step-ms", "5")
+    backend.wait(lambda: backend.health)
+    health = backend.health[0]
+    assert 20 < health.steps_per_s < 220
+    assert health.operations_per_s > health.steps_per_s
+    assert 0 < health.ledger_ns < health.step_ns
+    assert not health.held
+
+
+def test_a_trace_ends_by_itself(backend: StubBackend, start: Start, tmp_path: Path) -> None:
+    trace = tmp_path / "small.jsonl"
+    trace.write_text((GOOD_LINE + "\n") * 5)
+    code, out, err = end(start("--connect", backend.url, "--trace", str(trace), "--speed", "0"))
+    assert (code, err) == (0, "")
+    assert out.startswith("all requests have ended: ")
+    assert_folded_to_nothing(backend)
+    assert backend.hello is not None
+    assert backend.hello.num_blocks == 2 * 38, "room for two of the longest request"
+    finished = [d for step in backend.of(Step) for d in step.decisions if isinstance(d, Finished)]
+    assert len(finished) == 5
+
+
+def test_it_runs_without_a_backend_and_records_nothing(start: Start) -> None:
+    code, out, err = end(start("--steps", "20", "--step-ms", "0", "--scheduling-policy", "priority"))
+    assert (code, err) == (0, "")
+    assert out.startswith("20 steps were made: ")
+    assert "  fill " in out
+
+
+def test_a_duration_ends_it(start: Start) -> None:
+    code, out, _ = end(start("--duration", "0.3", "--step-ms", "1"))
+    assert (code, out.startswith("0.3 s have passed: ")) == (0, True)
+
+
+# -- errors -------------------------------------------------------------------------------------------------------
+
+
+def test_a_refused_token_ends_it_at_once_with_one_line(backend: StubBackend, start: Start) -> None:
+    code, out, err = end(start("--connect", backend.url, token="another"))
+    assert (code, out) == (2, "")
+    line = err.strip().splitlines()[-1]
+    assert line.startswith(f"kvarium engine: {backend.url}: the backend refused this engine (HTTP 401)")
+    assert "Traceback" not in err
+
+
+def test_no_backend_is_told_after_some_tries(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(process, "CONNECT_S", 0.4)
+    handlers = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"ws://127.0.0.1:{free.getsockname()[1]}/api/engine"
+        try:
+            assert process.run(Options(connect=url)) == 2
+        finally:
+            for number, handler in handlers:
+                signal.signal(number, handler)
+    assert capsys.readouterr().err == f"kvarium engine: no backend at {url}: tried for 0 s\n"
+    for thread in threading.enumerate():
+        if thread.name.startswith("kvarium-"):
+            thread.join(5)
+            assert not thread.is_alive()
+
+
+BAD_OPTIONS = [
+    (["--runner", "torch"], "--runner is null, not 'torch'"),
+    (["--num-gpu-blocks-override", "0"], "--num-gpu-blocks-override must be at least 1, not 0"),
+    (["--block-size", "12"], "--block-size must be a power of two from 1 to 256, not 12"),
+    (["--free-order", "fifo"], "--free-order is lru or unhashed-first, not 'fifo'"),
+    (["--scheduling-policy", "fair"], "the scheduling policy is one of fcfs, priority, not 'fair'"),
+    (["--max-num-batched-tokens", "8"], "max_num_batched_tokens (8) must not be below max_num_seqs (256)"),
+    (["--record-text", "some"], "--record-text is none or full, not 'some'"),
+    (["--steps", "0"], "--steps must be at least 1, not 0"),
+    (["--duration", "-1"], "--duration must be more than 0 seconds, not -1.0"),
+    (["--step-ms", "-2"], "--step-ms must be from 0 to 4000, not -2.0"),
+    (["--audit-interval", "-1"], "--audit-interval must not be negative, it is -1"),
+    (["--trace", "absent.jsonl"], "the trace absent.jsonl can't be read: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_OPTIONS)
+def test_a_wrong_option_is_one_clear_line(arguments: list[str], message: str, start: Start) -> None:
+    code, out, err = end(start(*arguments))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"kvarium engine: {message}")
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_a_pool_smaller_than_the_traces_longest_request_is_told_with_the_numbers(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    trace.write_text(GOOD_LINE)
+    with pytest.raises(UsageError) as raised:
+        resolve(Options(trace=trace, num_blocks=37))
+    assert "the pool has 37 blocks; the longest request" in str(raised.value)
+    assert "needs 38 (603 tokens in blocks of 16)" in str(raised.value)
+    with pytest.raises(UsageError, match="--max-model-len 600 is less than the longest request"):
+        resolve(Options(trace=trace, max_model_len=600))
+    assert resolve(Options(trace=trace, num_blocks=38)).config.num_blocks == 38
+
+
+def test_what_is_not_paced_is_lossless_and_what_a_person_watches_is_not(tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    trace.write_text(GOOD_LINE)
+    assert resolve(Options()).step_ms == 20
+    assert not resolve(Options()).lossless
+    assert resolve(Options(step_ms=0)).lossless
+    assert resolve(Options(trace=trace, speed=0)).step_ms == 0
+    assert resolve(Options(trace=trace, speed=0)).lossless
+    assert not resolve(Options(trace=trace, speed=0, lossless=False)).lossless
+    assert resolve(Options(trace=trace, speed=4)).step_ms == 5
+
+
+@pytest.mark.parametrize(
+    ("url", "allowed"),
+    [
+        ("ws://127.0.0.1:8642/api/engine", True),
+        ("ws://localhost:1/api/engine", True),
+        ("ws://[::1]:8642/api/engine", True),
+        ("ws://10.0.0.5:8642/api/engine", False),
+        ("wss://example.org/api/engine", False),
+        (None, False),
+    ],
+)
+def test_control_is_allowed_by_default_where_the_backend_is_on_this_machine(
+    url: str | None, allowed: bool
+) -> None:
+    assert resolve(Options(connect=url)).allow_control is allowed
+    assert resolve(Options(connect=url, allow_control=not allowed)).allow_control is not allowed
+
+
+def test_preemptions_happen_in_what_a_person_watches() -> None:
+    """The default mix on the default pool shows what it is there to show, within a minute at the default pace."""
+    run = process.Process(Options(steps=3000, step_ms=0))
+    seen: list[type] = []
+    run.engine.ledger.sink = lambda sealed: seen.extend(map(type, getattr(sealed, "decisions", ())))
+    for _ in range(1500):
+        run.workload.feed(run.engine)
+        run.engine.step()
+    assert seen.count(Preempted) >= 5

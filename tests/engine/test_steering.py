@@ -1,0 +1,148 @@
+"""Commands: carried out between steps, recorded, answered; what they can't do is said with the value."""
+
+from typing import Any
+
+import pytest
+
+from kvarium_engine.steering import Steering
+from kvarium_ledger.messages import Answer, Command
+from kvarium_ledger.records import Control
+from tests.engine.mirrored import Mirrored
+
+
+def steered(allow_control: bool = True) -> tuple[Mirrored, Steering]:
+    engine = Mirrored()
+    return engine, Steering(engine.engine, allow_control)
+
+
+def ask(steering: Steering, command: str, /, **args: Any) -> Answer:
+    return steering.carry_out(Command(id="c1", name=command, args=args, asked_by="me"))
+
+
+def test_a_submitted_request_runs_and_the_command_is_recorded_before_its_step() -> None:
+    engine, steering = steered()
+    answer = ask(steering, "submit", prompt_tokens=40, max_tokens=3, n=2, name="mine", priority=1)
+    assert (answer.error, answer.result) == (None, {"request": 0, "name": "mine", "refused": False})
+    engine.run()
+    control = engine.records[1]
+    assert isinstance(control, Control)
+    assert (control.id, control.name, control.asked_by, control.error) == ("c1", "submit", "me", None)
+    assert control.args == {"prompt_tokens": 40, "max_tokens": 3, "n": 2, "name": "mine", "priority": 1}
+
+
+def test_a_text_is_a_prompt_and_equal_beginnings_of_texts_share_blocks() -> None:
+    engine, steering = steered()
+    for end in ("to be", "not to be"):
+        assert ask(steering, "submit", prompt="Once upon a time, there was a girl. " + end).error is None
+    engine.step()
+    assert engine.operations(engine.last)["share", "prefix_hit"] == 2
+    [first, _] = next(sealed for sealed in engine.sealed if hasattr(sealed, "prompts")).prompts
+    assert first.text == "Once upon a time, there was a girl. to be"
+
+
+def test_the_text_of_a_prompt_does_not_stand_in_the_control_record() -> None:
+    engine, steering = steered()
+    ask(steering, "submit", prompt="a secret")
+    ask(steering, "submit", prompt_tokens=[1, 2, 3])
+    engine.step()
+    assert [record.args for record in engine.records if isinstance(record, Control)] == [
+        {"prompt_length": 8},
+        {"prompt_tokens_length": 3},
+    ]
+
+
+def test_a_shared_prefix_can_be_asked_for() -> None:
+    engine, steering = steered()
+    for _ in range(2):
+        ask(steering, "submit", prompt_tokens=10, prefix_tokens=32, prefix_seed=5)
+    engine.step()
+    assert engine.operations(engine.last)["share", "prefix_hit"] == 2
+
+
+def test_a_refused_request_says_so() -> None:
+    _, steering = steered()
+    assert ask(steering, "submit", prompt_tokens=5000).result["refused"] is True
+
+
+def test_a_request_is_aborted_by_name_or_number() -> None:
+    engine, steering = steered()
+    ask(steering, "submit", prompt_tokens=10, name="x")
+    ask(steering, "submit", prompt_tokens=10)
+    engine.step()
+    assert ask(steering, "abort", request="x").result == {"request": 0, "name": "x"}
+    assert ask(steering, "abort", request=1).error is None
+    assert ask(steering, "abort", request=1).error == "there is no request 1 in the engine"
+    engine.step()
+    engine.assert_nothing_leaks()
+
+
+def test_a_held_engine_may_take_only_the_steps_that_are_asked_for() -> None:
+    engine, steering = steered()
+    assert steering.may_step
+    assert ask(steering, "hold").result == {"held": True, "step": -1}
+    assert not steering.may_step
+    assert ask(steering, "step", steps=2).error is None
+    for _ in range(2):
+        assert steering.may_step
+        engine.step()
+        steering.stepped()
+    assert not steering.may_step
+    assert ask(steering, "submit", prompt_tokens=4).error is None, "a held engine still answers"
+    assert ask(steering, "release").result == {"held": False, "step": 1}
+    assert steering.may_step
+
+
+@pytest.mark.parametrize("name", ["hold", "release", "step"])
+def test_control_has_to_be_allowed(name: str) -> None:
+    engine, steering = steered(allow_control=False)
+    answer = ask(steering, name)
+    assert answer.error is not None
+    assert "does not allow control" in answer.error
+    assert steering.may_step
+    engine.mirror()
+    assert engine.records[-1].error == answer.error  # type: ignore[union-attr]
+
+
+def test_a_keyframe_comes_when_it_is_asked_for() -> None:
+    engine, steering = steered(allow_control=False)
+    assert ask(steering, "keyframe").result == {"step": -1}
+    assert engine.mirror() == []
+    assert [type(record).__name__ for record in engine.records] == ["Keyframe", "Keyframe", "Control"]
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "message"),
+    [
+        ("fly", {}, "there is no command 'fly': it is one of submit, abort"),
+        ("submit", {}, "give either prompt"),
+        ("submit", {"prompt": "x", "prompt_tokens": 3}, "give either prompt"),
+        ("submit", {"prompt": ""}, "prompt must be a text that is not empty"),
+        ("submit", {"prompt": 5}, "prompt must be a text that is not empty, not 5"),
+        ("submit", {"prompt_tokens": 0}, "prompt_tokens must be a whole number from 1 to 16777216, not 0"),
+        ("submit", {"prompt_tokens": 1.5}, "not 1.5"),
+        ("submit", {"prompt_tokens": []}, "prompt_tokens must hold token ids"),
+        ("submit", {"prompt_tokens": [-1]}, "prompt_tokens must hold token ids"),
+        ("submit", {"prompt_tokens": 4, "n": 99}, "n must be a whole number from 1 to 64, not 99"),
+        ("submit", {"prompt_tokens": 4, "n": True}, "not True"),
+        ("submit", {"prompt_tokens": 4, "n": 60}, "n = 60 is more than max_num_seqs = 32"),
+        ("submit", {"prompt_tokens": 4, "temperature": -2}, "temperature must not be negative, it is -2.0"),
+        ("submit", {"prompt_tokens": 4, "temperature": "hot"}, "temperature must be a number, not 'hot'"),
+        ("submit", {"prompt_tokens": 4, "colour": 1}, "unknown argument 'colour'"),
+        ("submit", {"prompt_tokens": 4, "ignore_eos": 1}, "ignore_eos must be true or false, not 1"),
+        ("submit", {"prompt_tokens": 4, "name": 7}, "name must be a text"),
+        ("abort", {}, "request must be a request's name or number, not None"),
+        ("abort", {"request": "nobody"}, "there is no request 'nobody' in the engine"),
+        ("step", {"steps": 0}, "steps must be a whole number from 1 to 1000000, not 0"),
+        ("hold", {"long": True}, "unknown argument 'long': it takes none"),
+    ],
+)
+def test_what_can_not_be_is_answered_with_the_value_and_changes_nothing(
+    name: str, args: dict[str, Any], message: str
+) -> None:
+    engine, steering = steered()
+    answer = ask(steering, name, **args)
+    assert answer.error is not None
+    assert message in answer.error
+    assert not engine.roster.requests
+    assert not engine.engine.ledger.pending
+    assert steering.may_step
