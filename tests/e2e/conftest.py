@@ -1,9 +1,21 @@
-"""A browser with a new profile, and a page that fails its test when anything goes wrong in it."""
+"""A browser with a new profile, a page that fails its test when anything goes wrong in it, a live server, a recording."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+
+from kvarium.recording.database import open_for_reading
+from kvarium.recording.reader import Reader
+from kvarium_ledger import codec
+from kvarium_ledger.fold import Fold
+from kvarium_ledger.messages import Hello
+from tests.backend.server_process import ServerProcess, kvarium, process
+from tests.e2e.page import until
+from tests.plain_state import plain_state
 
 FLAGS = [
     "--no-sandbox",
@@ -16,8 +28,6 @@ FLAGS = [
     "--disable-sync",
 ]
 
-OpenPage = Callable[..., Page]
-
 
 @pytest.fixture(scope="session")
 def browser(chromium_path: str) -> Iterator[Browser]:
@@ -27,32 +37,88 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def open_page(browser: Browser) -> Iterator[OpenPage]:
-    """Open a URL in a fresh context. No script error, no console error and no request to another origin is let pass."""
-    faults: list[str] = []
-    contexts = []
+@dataclass
+class Pages:
+    """Opens pages, and remembers what went wrong in them: a script error, a console error, a request elsewhere."""
 
-    def open_(url: str, width: int = 1600, height: int = 1000, **options: object) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)  # type: ignore[arg-type]
-        contexts.append(context)
+    browser: Browser
+    faults: list[str] = field(default_factory=list)
+    contexts: list[BrowserContext] = field(default_factory=list)
+
+    def __call__(self, url: str, width: int = 1600, height: int = 1000, **options: Any) -> Page:
+        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
+        self.contexts.append(context)
         page = context.new_page()
+        page.set_default_timeout(20_000)
         origin = "/".join(url.split("/")[:3])
 
-        def request(request: object) -> None:
-            address: str = request.url  # type: ignore[attr-defined]
-            if not address.startswith((origin, "blob:", "data:")):
-                faults.append(f"a request left the page's origin: {address}")
+        def requested(request: Request) -> None:
+            if not request.url.startswith((origin, "blob:", "data:")):
+                self.faults.append(f"a request left the page's origin: {request.url}")
 
-        page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
-        page.on("console", lambda m: faults.append(f"console: {m.text}") if m.type == "error" else None)
-        page.on("request", request)
+        page.on("pageerror", lambda error: self.faults.append(f"script error: {error}"))
+        page.on("console", lambda line: self.faults.append(line.text) if line.type == "error" else None)
+        page.on("request", requested)
         page.goto(url)
-        page.wait_for_function("window.kvarium !== undefined")
+        until(page, "window.kvarium !== undefined")
         return page
 
-    open_.faults = faults  # type: ignore[attr-defined]
-    yield open_
-    for context in contexts:
+
+@pytest.fixture
+def open_page(browser: Browser) -> Iterator[Pages]:
+    pages = Pages(browser)
+    yield pages
+    for context in pages.contexts:
         context.close()
-    assert faults == []
+    assert pages.faults == []
+
+
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server with the real engine process: the seeded mix on 512 blocks, at a pace that a person can watch."""
+    db = tmp_path_factory.mktemp("live") / "live.db"
+    with process(
+        "serve", "--port", "0", "--db", str(db), "--num-gpu-blocks-override", "512", "--seed", "3"
+    ) as server:
+        server.wait_ready().wait_line("engine linked")
+        yield server
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A finished recording, and what the Python fold says of each of its steps."""
+
+    path: Path
+    session: str
+    steps: int
+    frames: list[bytes]
+    hello: Hello
+
+    def state_after(self, step: int) -> dict[str, Any]:
+        """The state after ``step`` as the Python fold gives it, folded from the first record on."""
+        fold = Fold(self.hello.num_blocks, self.hello.block_size)
+        for frame in self.frames:
+            record = codec.open_frame(frame)
+            if getattr(record, "step", -1) > step:
+                break
+            assert fold.apply(record) == []  # type: ignore[arg-type]
+        return plain_state(fold)
+
+
+@pytest.fixture(scope="session")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """500 steps of the seeded mix on 256 blocks, recorded by the real thing."""
+    path = tmp_path_factory.mktemp("recording") / "mix.db"
+    done = kvarium(
+        *("serve", "--port", "0", "--db", str(path), "--exit-with-engine", "--step-ms", "0"),
+        *("--steps", "500", "--num-gpu-blocks-override", "256", "--seed", "5"),
+    )
+    assert done.returncode == 0, done.stderr
+    database = open_for_reading(str(path))
+    reader = Reader(database)
+    number = reader.find("latest")
+    hello, _ = reader.hello(number)
+    frames = [frame.bytes for frame in reader.frames(number)]
+    steps = int(reader.session(number)["last_step"]) + 1
+    database.close()
+    return Recording(path, hello.session, steps, frames, hello)

@@ -1,103 +1,105 @@
-"""A websocket proxy between a page and its server that can flip one byte of one frame on the way."""
+"""A proxy between a page and its server that can change what the server sends over a websocket."""
 
-import asyncio
+import contextlib
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 Change = Callable[[bytes], bytes]
 
 
-class TcpProxy:
-    """Forwards TCP to a server; :attr:`change` may change what the server sends, as one websocket payload a call.
+class Proxy:
+    """Forwards TCP to a server; ``change`` may change what the server sends, one binary websocket message a call.
 
-    It knows just enough of the websocket's framing to change payload bytes of binary messages from the server.
+    It knows just enough of HTTP and of websocket frames for that. A changed message must keep its length.
     """
 
     def __init__(self, port: int) -> None:
         self.target = port
-        self.port = 0
         self.change: Change = lambda payload: payload
-        self._loop = asyncio.new_event_loop()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-        assert self._ready.wait(5)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        self._sockets: list[socket.socket] = []
+        self._threads = [threading.Thread(target=self._accept)]
+        self._threads[0].start()
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5)
+        self._listener.shutdown(socket.SHUT_RDWR)
+        for each in list(self._sockets):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in list(self._threads):
+            thread.join(5)
+        for each in [self._listener, *self._sockets]:
+            each.close()
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        server = self._loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
-        self.port = server.sockets[0].getsockname()[1]
-        self._ready.set()
-        self._loop.run_forever()
-        server.close()
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_complete(asyncio.sleep(0.05))
-        self._loop.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            up_reader, up_writer = await asyncio.open_connection("127.0.0.1", self.target)
-            request = await reader.readuntil(b"\r\n\r\n")
-            # The server checks that the host is its own name.
-            own, theirs = f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self.target}".encode()
-            up_writer.write(
-                _close(request, is_websocket=b"upgrade: websocket" in request.lower()).replace(own, theirs)
-            )
-            head = await up_reader.readuntil(b"\r\n\r\n")
-            writer.write(head)
-            upwards = asyncio.create_task(_pour(reader, up_writer))
-            if head.startswith(b"HTTP/1.1 101"):
-                await self._pour_frames(up_reader, writer)
-            else:
-                await _pour(up_reader, writer)
-            upwards.cancel()
-        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.close()
-
-    async def _pour_frames(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self) -> None:
         while True:
-            head = await reader.readexactly(2)
-            length, extra = head[1] & 0x7F, b""
-            if length >= 126:
-                extra = await reader.readexactly(2 if length == 126 else 8)
-                length = int.from_bytes(extra, "big")
-            payload = await reader.readexactly(length)
-            if head[0] & 0x0F == 2:
-                payload = self.change(payload)
-                assert len(payload) == length
-            writer.write(head + extra + payload)
-            await writer.drain()
+            try:
+                client, _ = self._listener.accept()
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except OSError:
+                return
+            self._sockets += [client, server]
+            for run in (self._upwards, self._downwards):
+                thread = threading.Thread(target=_quietly, args=(run, client, server))
+                self._threads.append(thread)
+                thread.start()
+
+    def _upwards(self, client: socket.socket, server: socket.socket) -> None:
+        with client.makefile("rb") as read:
+            head = [line for line in iter(read.readline, b"\r\n") if line]
+            # The server checks that Host and Origin are its own name.
+            own, its = f"127.0.0.1:{self.port}".encode(), f"127.0.0.1:{self.target}".encode()
+            if not any(line.lower().startswith(b"upgrade: websocket") for line in head):
+                # One request a connection, so that only the first head has to be looked at.
+                head = [line for line in head if not line.lower().startswith(b"connection:")]
+                head.append(b"Connection: close\r\n")
+            server.sendall(b"".join(head).replace(own, its) + b"\r\n")
+            _pour(read, server)
+
+    def _downwards(self, client: socket.socket, server: socket.socket) -> None:
+        with server.makefile("rb") as read:
+            status = read.readline()
+            client.sendall(status)
+            if not status.startswith(b"HTTP/1.1 101"):
+                _pour(read, client)
+                return
+            for line in iter(read.readline, b"\r\n"):
+                client.sendall(line)
+            client.sendall(b"\r\n")
+            while head := read.read(2):
+                length, extra = head[1] & 0x7F, b""
+                if length >= 126:
+                    extra = read.read(2 if length == 126 else 8)
+                    length = int.from_bytes(extra, "big")
+                payload = read.read(length)
+                if head[0] & 0x0F == 2:
+                    payload = self.change(payload)
+                client.sendall(head + extra + payload)
 
 
-def _close(request: bytes, is_websocket: bool) -> bytes:
-    """One request a connection, so that only the first one's head has to be looked at."""
-    if is_websocket:
-        return request
-    lines = [line for line in request.split(b"\r\n") if not line.lower().startswith(b"connection:")]
-    return b"\r\n".join([lines[0], b"Connection: close", *lines[1:]])
+def _quietly(
+    run: Callable[[socket.socket, socket.socket], None], client: socket.socket, server: socket.socket
+) -> None:
+    with contextlib.suppress(OSError):
+        run(client, server)
+    for each in (client, server):
+        with contextlib.suppress(OSError):
+            each.shutdown(socket.SHUT_RDWR)
 
 
-async def _pour(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    while data := await reader.read(65536):
-        writer.write(data)
-        await writer.drain()
+def _pour(read: BinaryIO, to: socket.socket) -> None:
+    while data := read.read1(65536):  # type: ignore[attr-defined]
+        to.sendall(data)
 
 
 @contextmanager
-def proxy(port: int) -> Iterator[TcpProxy]:
+def proxy(port: int) -> Iterator[Proxy]:
     """A proxy in front of 127.0.0.1:``port`` until the block ends."""
-    forward = TcpProxy(port)
-    forward.start()
+    forward = Proxy(port)
     try:
         yield forward
     finally:

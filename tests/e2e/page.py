@@ -1,0 +1,86 @@
+"""What the tests ask of the page, through its hook `window.kvarium`."""
+
+import time
+from typing import Any
+
+from playwright.sync_api import Page
+
+from kvarium_ledger.operations import NONE
+
+
+def until(page: Page, condition: str, arg: Any = None, timeout: float = 20.0) -> None:
+    """Wait until ``condition``, a JavaScript expression or function of ``arg``, holds.
+
+    Playwright's own way evaluates a string in the page, which the page's content security policy forbids.
+    """
+    deadline = time.monotonic() + timeout
+    while not page.evaluate(condition, arg):
+        assert time.monotonic() < deadline, f"waited {timeout} s in vain for: {condition} ({arg})"
+        page.wait_for_timeout(20)
+
+
+def ready(page: Page) -> None:
+    page.evaluate("window.kvarium.ready()")
+
+
+def state(page: Page) -> dict[str, Any]:
+    return page.evaluate("window.kvarium.state()")
+
+
+def seek(page: Page, step: int) -> None:
+    page.evaluate("step => window.kvarium.seek(step)", step)
+
+
+def step_of(page: Page) -> int:
+    return page.evaluate("window.kvarium.position().step")
+
+
+def light(page: Page) -> dict[str, Any]:
+    return page.evaluate("window.kvarium.light()")
+
+
+def wait_light(page: Page, colour: str) -> dict[str, Any]:
+    until(page, "colour => window.kvarium.light().colour === colour", colour)
+    return light(page)
+
+
+def wait_steps(page: Page, more: int) -> None:
+    """Wait until the view is ``more`` steps further."""
+    until(page, "step => window.kvarium.position().step >= step", step_of(page) + more)
+
+
+def pixels(page: Page) -> dict[int, tuple[int, ...]]:
+    """The colour of each block, read back from the GPU."""
+    read = page.evaluate("window.kvarium.mapPixels()")
+    assert read["rgba"] == read["expected"], "a pixel is not the palette's colour for its block's state"
+    return {block: tuple(rgba) for block, rgba in zip(read["blocks"], read["rgba"], strict=True)}
+
+
+def classes(state: dict[str, Any]) -> list[str]:
+    """What each block is: free, cached, active or shared."""
+    names = []
+    for count, content in zip(state["count"], state["content"], strict=True):
+        if count == 0:
+            names.append("free" if content == NONE else "cached")
+        else:
+            names.append("active" if count == 1 else "shared")
+    return names
+
+
+def assert_pixels_are(page: Page, state: dict[str, Any]) -> None:
+    """Every block's pixel has the one colour of its class in ``state``, and no two classes have one colour."""
+    colours: dict[str, set[tuple[int, ...]]] = {}
+    read = pixels(page)
+    assert sorted(read) == list(range(len(state["count"])))
+    for block, name in enumerate(classes(state)):
+        colours.setdefault(name, set()).add(read[block])
+    assert all(len(found) == 1 for found in colours.values()), colours
+    assert len(set.union(*colours.values())) == len(colours), colours
+
+
+def same(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Two states are equal; a step's text record may or may not have been followed yet."""
+    assert found["record"] - expected["record"] in (-1, 0)
+    for name in expected:
+        if name != "record":
+            assert found[name] == expected[name], name

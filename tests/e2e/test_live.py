@@ -1,0 +1,83 @@
+"""The live page: what the engine does is on the map while it does it."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.backend.server_process import ServerProcess, process
+from tests.e2e.conftest import Pages
+from tests.e2e.page import assert_pixels_are, pixels, ready, state, step_of, until, wait_light, wait_steps
+
+pytestmark = pytest.mark.e2e
+
+
+def watching(live: ServerProcess, open_page: Pages, **options: object) -> Page:
+    page = open_page(live.url, **options)  # type: ignore[arg-type]
+    ready(page)
+    wait_light(page, "green")
+    return page
+
+
+def test_blocks_change_on_the_map_while_the_engine_runs(live: ServerProcess, open_page: Pages) -> None:
+    page = watching(live, open_page)
+    before = pixels(page)
+    assert len(before) == 512
+    wait_steps(page, 30)
+    after = pixels(page)
+    assert sum(before[block] != after[block] for block in before) > 5
+    assert wait_light(page, "green")["record"] > 0
+
+
+def test_a_paused_view_stands_still_while_the_engine_goes_on_and_end_catches_up(
+    live: ServerProcess, open_page: Pages
+) -> None:
+    page = watching(live, open_page)
+    page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'at'")
+    ready(page)
+    stands = step_of(page)
+    until(page, "s => window.kvarium.position().lastStep >= s + 20", stands)
+    assert step_of(page) == stands
+    assert_pixels_are(page, state(page))
+    expect(page.locator("body")).to_contain_text("behind")
+    page.keyboard.press("End")
+    until(page, "s => window.kvarium.position().step > s + 20", stands)
+
+
+def test_full_stop_and_comma_move_by_one_step_and_back_to_the_same_state(
+    live: ServerProcess, open_page: Pages
+) -> None:
+    page = watching(live, open_page)
+    wait_steps(page, 10)
+    page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'at'")
+    ready(page)
+    before = state(page)
+    for key, moves in ((",", -1), (",", -2), (".", -1), (".", 0)):
+        page.keyboard.press(key)
+        until(page, "s => window.kvarium.position().step === s", before["step"] + moves)
+    ready(page)
+    assert state(page) == before
+
+
+def test_shift_space_holds_the_engine_itself_and_releases_it(live: ServerProcess, open_page: Pages) -> None:
+    page = watching(live, open_page)
+    page.keyboard.press("Shift+Space")
+    expect(page.locator("body")).to_contain_text("held")
+    page.wait_for_timeout(300)
+    held = page.evaluate("window.kvarium.position().lastStep")
+    page.wait_for_timeout(500)
+    assert page.evaluate("window.kvarium.position().lastStep") == held
+    page.keyboard.press("Shift+Space")
+    until(page, "s => window.kvarium.position().lastStep > s + 5", held)
+
+
+def test_the_page_says_that_the_server_is_gone(open_page: Pages, tmp_path: Path) -> None:
+    with process("serve", "--port", "0", "--db", str(tmp_path / "gone.db")) as server:
+        server.wait_ready().wait_line("engine linked")
+        page = watching(server, open_page)
+        server.kill()
+        expect(page.locator("body")).to_contain_text("server lost", timeout=15_000)
+        expect(page.locator("body")).to_contain_text("It is tried again by itself")
+    open_page.faults.clear()  # the browser logs the refused connections
