@@ -8,6 +8,10 @@ import json
 import random
 from pathlib import Path
 
+from kvarium_engine.engine import Engine, EngineConfig
+from kvarium_engine.model.null_runner import NullRunner
+from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.workload.mix import Mix
 from kvarium_ledger import codec
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
@@ -31,7 +35,20 @@ def hand_session() -> tuple[int, int, list[bytes]]:
     return 24, 4, [frame for item in sealed for _, frame in encoder.encode(item)]
 
 
-SESSIONS = {"hand": hand_session}
+def engine_session() -> tuple[int, int, list[bytes]]:
+    """The real engine under the seeded mix, on 48 blocks of 16: a pool so small that all happens within 60 steps."""
+    sealed: list[Sealed] = []
+    config = EngineConfig(48, 16, SchedulerConfig(256, 8, 48 * 16, "fcfs"), audit_interval=7)
+    engine = Engine(config, NullRunner(0, 0.0, 40), Ledger(sealed.append, clock=lambda: 0))
+    mix = Mix(48, 16, 8, seed=2)
+    for _ in range(60):
+        mix.feed(engine)
+        engine.step()
+    encoder = Encoder(48)
+    return 48, 16, [frame for item in sealed for _, frame in encoder.encode(item)]
+
+
+SESSIONS = {"hand": hand_session, "engine": engine_session}
 
 
 def vector(name: str) -> tuple[bytes, str]:
