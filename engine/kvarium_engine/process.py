@@ -4,8 +4,8 @@
 
 The engine never waits for the backend, unless it is lossless: records that are not acknowledged are kept and sent again after a
 break, and past a bound they are a gap. It ends by itself with its trace, with --steps or --duration, or by SIGINT or
-SIGTERM: then running requests are aborted, the last step is sealed, and the link says goodbye. A second signal ends it
-at once.
+SIGTERM: then running requests are aborted, the last step is sealed, and the link says goodbye. The same signal
+again ends it at once.
 """
 
 import gc
@@ -15,6 +15,7 @@ import queue
 import signal
 import sys
 import time
+from collections import Counter
 from types import FrameType
 
 from kvarium_engine.engine import Engine
@@ -33,6 +34,9 @@ from kvarium_ledger.link import Link
 CONNECT_S = 20.0
 """How long the first connection is tried."""
 
+DRAIN_S = 5.0
+"""At the end, how long a backend may acknowledge nothing before the engine ends without it."""
+
 _EOS_EVERY = 40
 """In the mix, one sampled token in so many ends its sequence."""
 
@@ -45,6 +49,7 @@ class Process:
         self.resolved = resolve(options)
         self.tally = Tally()
         self.stop_reason: str | None = None
+        self._signals: Counter[int] = Counter()
         self.link: Link | None = None
         self.workload = _workload(options, self.resolved)
         runner = NullRunner(
@@ -80,14 +85,31 @@ class Process:
         finally:
             seconds = time.monotonic() - began
             self.engine.close(asked_by=self.stop_reason or "the engine's end")
-            drained = self.link is None or self.link.close(self.stop_reason or "")
+            drained = self.link is None or self._drain(self.link)
         self._check_rejected()
         self._report(seconds, drained)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.stop_reason is not None:
+        self._signals[number] += 1
+        if self._signals[number] > 1:
             raise KeyboardInterrupt
-        self.stop_reason = f"the engine was stopped ({signal.Signals(number).name})"
+        if self.stop_reason is None:
+            self.stop_reason = f"the engine was stopped ({signal.Signals(number).name})"
+        if self.link is not None and not self.link.connected.is_set():
+            self.link.hurry()
+
+    def _drain(self, link: Link) -> bool:
+        """Wait for the backend as long as it gets on, then close the link; says whether all was acknowledged."""
+        left: tuple[int, int] | None = None
+        deadline = 0.0
+        while link.pending_records or link.unacknowledged_bytes:
+            now = link.pending_records, link.unacknowledged_bytes
+            if now != left:
+                left, deadline = now, time.monotonic() + DRAIN_S
+            elif time.monotonic() > deadline or not link.connected.is_set():
+                break
+            time.sleep(0.02)
+        return link.close(self.stop_reason or "", timeout=DRAIN_S)
 
     def _check_rejected(self) -> None:
         if self.link is not None and self.link.rejected is not None:

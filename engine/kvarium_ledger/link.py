@@ -29,7 +29,11 @@ log = logging.getLogger(__name__)
 
 BOUND_BYTES = 64 << 20
 MAX_PENDING_OPERATIONS = 2_000_000
-"""Operations that may wait for the encoder before records are lost (or, lossless, the engine waits)."""
+"""Operations that may wait for the encoder before records are lost."""
+
+LOSSLESS_PENDING_OPERATIONS = 200_000
+"""Operations that may wait for the encoder of a lossless link before the engine waits: enough to keep the encoder busy, few
+enough to be drained within seconds at the end."""
 
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 2.0
 
@@ -84,10 +88,20 @@ class Link:
         with self._pending_changed:
             if self._lossless:
                 self._pending_changed.wait_for(
-                    lambda: self._pending_operations < MAX_PENDING_OPERATIONS or self._stopped.is_set()
+                    lambda: (
+                        self._pending_operations < LOSSLESS_PENDING_OPERATIONS
+                        or self._stopped.is_set()
+                        or not self._lossless
+                    )
                 )
             self._pending.append(sealed)
             self._pending_operations += operations
+            self._pending_changed.notify_all()
+
+    def hurry(self) -> None:
+        """Wait no more: a lossless link whose backend is gone must not keep its engine from ending."""
+        with self._pending_changed:
+            self._lossless = False
             self._pending_changed.notify_all()
 
     def answer(self, answer: Answer) -> None:
@@ -146,7 +160,7 @@ class Link:
                 self._pending_changed.notify_all()
                 too_many = self._pending_operations > MAX_PENDING_OPERATIONS
             if self._lossless:
-                while self._outbox.full and not self._stopped.is_set():
+                while self._outbox.full and self._lossless and not self._stopped.is_set():
                     self._outbox.wait_room(0.5)
             with self._encoding:
                 self._encode(sealed, too_many and not self._lossless)

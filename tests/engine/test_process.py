@@ -301,3 +301,30 @@ def test_preemptions_happen_in_what_a_person_watches() -> None:
         run.workload.feed(run.engine)
         run.engine.step()
     assert seen.count(Preempted) >= 5
+
+
+def test_a_lossless_engine_whose_backend_is_gone_still_ends_by_a_signal(
+    backend: StubBackend, start: Start
+) -> None:
+    backend.acknowledge = False
+    engine = start("--connect", backend.url, "--step-ms", "0", "--lossless")
+    backend.wait(lambda: len(backend.records) > 40)
+    backend.stop()
+    with pytest.raises(subprocess.TimeoutExpired):
+        engine.wait(2)
+    engine.send_signal(signal.SIGTERM)
+    code, out, _ = end(engine)
+    assert code == 0
+    assert "the backend did not acknowledge all of it in time" in out
+
+
+def test_a_lossless_run_that_outruns_its_backend_is_recorded_whole(
+    backend: StubBackend, start: Start, tmp_path: Path
+) -> None:
+    trace = tmp_path / "t.jsonl"
+    line = '{"timestamp": 0, "input_length": 60000, "output_length": 3, "hash_ids": [%s]}\n'
+    trace.write_text("".join(line % ", ".join(map(str, range(200 * i, 200 * i + 118))) for i in range(12)))
+    code, out, _ = end(start("--connect", backend.url, "--trace", str(trace), "--speed", "0"), 120)
+    assert code == 0
+    assert "did not acknowledge" not in out
+    assert_folded_to_nothing(backend)
