@@ -129,12 +129,11 @@ def test_a_resumed_request_recomputes_its_tokens_and_goes_on_with_the_same_ones(
     assert output(12) == output(60)
 
 
-@pytest.mark.parametrize("caching", [True, False])
 @pytest.mark.parametrize("prompt", [32, 37])
 def test_resumed_samples_prefill_their_prompt_once_fork_again_and_then_their_own_tokens(
-    caching: bool, prompt: int
+    prompt: int,
 ) -> None:
-    engine = Mirrored(num_blocks=12, caching=caching)
+    engine = Mirrored(num_blocks=12, caching=False)
     first = engine.submit(60, max_tokens=100)
     samples = engine.submit(prompt, n=3, max_tokens=24)
     engine.step_until_preempted()
@@ -154,6 +153,24 @@ def test_resumed_samples_prefill_their_prompt_once_fork_again_and_then_their_own
     engine.step()
     chunks = [(s.sequence, s.start, s.tokens) for s in engine.decisions(Scheduled)[before:]]
     assert chunks[1:] == [(sequence, prompt, tokens) for sequence, tokens in zip(ids, own, strict=True)]
+    engine.run()
+    engine.assert_nothing_leaks()
+
+
+@pytest.mark.parametrize(("prompt", "recomputed"), [(32, [1, 1, 1]), (37, [12, 1, 1])])
+def test_resumed_samples_hit_what_is_cached_of_their_own_tokens(prompt: int, recomputed: list[int]) -> None:
+    engine = Mirrored(num_blocks=12)
+    first = engine.submit(60, max_tokens=100)
+    samples = engine.submit(prompt, n=3, max_tokens=24)
+    engine.step_until_preempted()
+    own = [sequence.table for sequence in samples.live]
+    assert own == [[], [], []]
+    assert {sequence.length for sequence in samples.live} == {49}
+    engine.engine.scheduler.abort(first)
+    engine.step()
+    assert samples.stage is Stage.own
+    assert engine.operations(engine.last)["reuse", "prefix_hit"] == 4, "of the prompt and of the own tokens"
+    assert [sequence.length - sequence.computed for sequence in samples.live] == recomputed
     engine.run()
     engine.assert_nothing_leaks()
 

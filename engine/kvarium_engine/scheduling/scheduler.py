@@ -307,11 +307,40 @@ class Scheduler:
         return request.live
 
     def _fork_again(self, request: Request) -> None:
-        """A resumed request: its other sequences share the prompt again."""
+        """A resumed request: its other sequences share the prompt again, and each hits what is cached of its own tokens.
+
+        The first one keeps the block that it has just computed the end of the prompt in.
+        """
         parent = request.live[0]
-        for child in request.live[1:]:
-            self._share(parent, child)
         request.stage = Stage.own
+        whole = request.prompt_tokens // self.pool.block_size
+        for child in request.live[1:]:
+            hits, contents = self._cached(child)
+            if len(hits) > whole:
+                if whole:
+                    self.pool.fork(parent.table[:whole], child.id)
+                self._enter_hits(child, parent.table[:whole], hits, contents)
+            else:
+                self._share(parent, child)
+        if parent.computed == whole * self.pool.block_size:
+            hits, contents = self._cached(parent)
+            if len(hits) > whole:
+                self._enter_hits(parent, parent.table, hits, contents)
+
+    def _cached(self, sequence: Sequence) -> tuple[list[int], list[int]]:
+        """The blocks and contents of the longest cached prefix of a sequence; one token is left to compute."""
+        cache = self.pool.cache
+        if cache is None:
+            return [], []
+        return cache.lookup(sequence.tokens.tobytes(), (sequence.length - 1) // self.pool.block_size)
+
+    def _enter_hits(self, sequence: Sequence, table: list[int], hits: list[int], contents: list[int]) -> None:
+        """The hits behind ``table`` become entries of a sequence's table."""
+        self.pool.hit(hits[len(table) :], sequence.id, len(table))
+        sequence.table = table + hits[len(table) :]
+        sequence.computed = len(hits) * self.pool.block_size
+        sequence.labelled = len(hits)
+        sequence.content = contents[-1]
 
     def _share(self, parent: Sequence, child: Sequence) -> None:
         self.pool.fork(parent.table, child.id)
