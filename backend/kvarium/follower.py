@@ -72,6 +72,7 @@ class Follower:
         self._stop_at: float | None = None
         self._ended = False
         self._sent = -1
+        self._rows_wanted = False
         self._under_way = threading.Semaphore(_BATCHES_UNDER_WAY)
         self._process: subprocess.Popen[bytes] | None = None
         self._thread = threading.Thread(target=self._run, name=f"kvarium-mirror-{session}", daemon=True)
@@ -183,10 +184,13 @@ class Follower:
                         return
                     self._pass_on_asked(sink)
                 write_message(sink, frames)
+                self._rows_wanted = True
             elif self._ring is None:
                 return
-            else:
-                self._ring.wait(self._sent, _IDLE_SECONDS)
+            elif not self._ring.wait(self._sent, _IDLE_SECONDS) and self._rows_wanted:
+                # Nothing more comes for now: what the mirror has collected is not to wait for it.
+                self._rows_wanted = False
+                write_message(sink, Ask(rows=True))
 
     def _should_stop(self) -> bool:
         if self._ended or self._out_of_time():
@@ -258,7 +262,8 @@ class Follower:
         self.fault = self.fault or message.fault
         if message.rows is not None:
             self._writer.index(message.rows)
-        self._under_way.release()
+        if message.after:
+            self._under_way.release()
 
     def _resolve(self, frame: RingFrame) -> None:
         with self._lock:

@@ -32,22 +32,23 @@ class Frames(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ask(msgspec.Struct, frozen=True, tag=True):
-    """``send`` a keyframe, as soon as there is a state; ``store`` one with the next record; ``finish``: give all rows."""
+    """``send`` a keyframe, as soon as there is a state; ``store`` one with the next record; give all ``rows``; ``finish``."""
 
     send: bool = False
     store: bool = False
+    rows: bool = False
     finish: bool = False
 
 
 class Progress(msgspec.Struct, frozen=True, tag=True):
-    """How far the mirror came. One for each :class:`Frames`, and a last one, with ``finished``."""
+    """How far the mirror came: one ``after`` each :class:`Frames`, one when rows are asked for, a last one ``finished``."""
 
     record: int
     violations: int
     fault: str | None = None
     rows: IndexRows | None = None
+    after: bool = False
     finished: bool = False
-    broken: bool = False
 
 
 class MirrorKeyframe(msgspec.Struct, frozen=True, tag=True):
@@ -112,8 +113,9 @@ class _Process:
             else:
                 self._asked |= message.send
                 self._mirror.store_keyframe |= message.store
+                if message.finish or message.rows:
+                    self._tell(rows=True, finished=message.finish)
                 if message.finish:
-                    self._tell(finished=True)
                     return
             self._send_keyframe()
 
@@ -128,10 +130,11 @@ class _Process:
                 mirror.fault = (
                     mirror.fault or f"the server's mirror stopped after record {mirror.record}: {error}"
                 )
-                self._tell(broken=True, finished=True)
+                self._tell(rows=True, finished=True)
                 return False
             self._send_keyframe()
-        self._tell()
+        due = time.monotonic() - self._rows_at >= INDEX_SECONDS or len(mirror) >= INDEX_ROWS
+        self._tell(rows=due, after=True)
         return True
 
     def _send_keyframe(self) -> None:
@@ -139,14 +142,12 @@ class _Process:
             self._asked = False
             write_message(self._sink, MirrorKeyframe(self._mirror.record, self._mirror.keyframe()))
 
-    def _tell(self, finished: bool = False, broken: bool = False) -> None:
+    def _tell(self, rows: bool = False, after: bool = False, finished: bool = False) -> None:
         mirror = self._mirror
-        now = time.monotonic()
-        rows = None
-        if finished or now - self._rows_at >= INDEX_SECONDS or len(mirror) >= INDEX_ROWS:
-            rows = mirror.rows()
-            self._rows_at = now
-        progress = Progress(mirror.record, mirror.violations, mirror.fault, rows, finished, broken)
+        told = mirror.rows() if rows else None
+        if rows:
+            self._rows_at = time.monotonic()
+        progress = Progress(mirror.record, mirror.violations, mirror.fault, told, after, finished)
         write_message(self._sink, progress)
 
 

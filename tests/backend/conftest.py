@@ -38,8 +38,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, frames: list[bytes]) -> t
     path = tmp_path_factory.mktemp("recorded") / "recording.db"
     with running(path) as server:
         engine = server.engine()
-        engine.send(frames)
-        engine.wait_acked(record_of(frames[-1]))
+        # In several chunks.
+        for i in range(0, len(frames), 150):
+            engine.send(frames[i : i + 150])
+            engine.wait_acked(record_of(frames[i : i + 150][-1]))
         engine.bye()
         server.wait_indexed(engine.hello.session, record_of(frames[-1]))
     return path, engine.hello.session
