@@ -19,7 +19,7 @@ from kvarium_ledger.messages import Answer, Command, Scalar
 
 Args = dict[str, Scalar | list[int]]
 MOST_STEPS = 1_000_000
-MOST_PROMPT_TOKENS = 1 << 24
+MOST_PROMPT_TOKENS = 1 << 20
 
 _SUBMIT = {
     "prompt",

@@ -118,7 +118,7 @@ def test_a_keyframe_comes_when_it_is_asked_for() -> None:
         ("submit", {"prompt": "x", "prompt_tokens": 3}, "give either prompt"),
         ("submit", {"prompt": ""}, "prompt must be a text that is not empty"),
         ("submit", {"prompt": 5}, "prompt must be a text that is not empty, not 5"),
-        ("submit", {"prompt_tokens": 0}, "prompt_tokens must be a whole number from 1 to 16777216, not 0"),
+        ("submit", {"prompt_tokens": 0}, "prompt_tokens must be a whole number from 1 to 1048576, not 0"),
         ("submit", {"prompt_tokens": 1.5}, "not 1.5"),
         ("submit", {"prompt_tokens": []}, "prompt_tokens must hold token ids"),
         ("submit", {"prompt_tokens": [-1]}, "prompt_tokens must hold token ids"),

@@ -26,6 +26,9 @@ BREATH = 900
 
 _PREFIXES = 6
 _RECENT_DOCUMENTS = 4
+_LARGE = 100_000
+"""From so many blocks on, documents are longer, so that all blocks are used, and evicted, within some ten thousand steps."""
+
 _MOST_ARRIVALS = 5
 """Requests that come before one step, at most."""
 
@@ -41,7 +44,7 @@ class Mix:
         self._size = block_size
         self._blocks = num_blocks
         self._most_n = min(5, max_num_seqs)
-        self._document_blocks = min(max(num_blocks // 32, 1), 72)
+        self._document_blocks = min(max(num_blocks // 32, 1), 72 if num_blocks < _LARGE else 120)
         self._longest_chat = max(num_blocks * block_size // 12, 4 * block_size)
         self._count = 0
         self._documents = 0
@@ -75,9 +78,9 @@ class Mix:
         n, chat = 1, kind < 0.42
         priority = draw.choice((0, 0, 0, 1, 2))
         followed = self._ended_chat() if kind < 0.30 else None
-        if kind > 0.997:
-            prompt = self._tokens("oversize", 0, self._blocks * size + 1)
-            output = 1
+        if kind > 0.997 and self._most_n > 1:
+            prompt = self._tokens("words", self._count, size)
+            n, output = self._most_n, self._blocks * size
         elif followed is not None:
             prompt = followed.live[0].tokens[:]
             prompt.extend(self._tokens("words", self._count, draw.randrange(4, size)))
@@ -88,9 +91,9 @@ class Mix:
             output = draw.randrange(size // 2 + 2, 3 * size + 2)
         elif kind < 0.85:
             prompt = self._system_prompt()
-            prompt.extend(self._tokens("words", self._count, draw.randrange(1, 3 * size + 1)))
-            n = draw.randint(min(2, self._most_n), self._most_n)
-            output = draw.randrange(2, size + 4)
+            prompt.extend(self._tokens("words", self._count, draw.randrange(1, 2 * size + 1)))
+            n = min(draw.choice((2, 3, 4, 5, 5)), self._most_n)
+            output = draw.randrange(2, size)
         else:
             number = self._documents - draw.randrange(_RECENT_DOCUMENTS)
             if draw.random() < 0.7 or number < 0:
@@ -121,7 +124,7 @@ class Mix:
         return None
 
     def _tokens(self, kind: str, number: int, count: int) -> "array[int]":
-        salt = {"system": 0, "document": 1, "words": 2, "oversize": 3}[kind]
+        salt = {"system": 0, "document": 1, "words": 2}[kind]
         return seeded_tokens(self._seed + 4 * number + salt, count)
 
     def _system_prompt(self) -> "array[int]":
