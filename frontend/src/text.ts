@@ -226,6 +226,8 @@ export const text = {
     neverUsed: 'never used',
     bytesEach: (size: string) => `${size} in all layers`,
     noBiography: 'Nothing happened to it in the loaded part.',
+    fills: (from: number, to: number, size: number, times: number) =>
+      `${from} → ${to} of ${size}, ${times} writes`,
     beforeThat: 'Before that: not loaded.',
     hint: 'Click a block or a sequence to see who holds it and what happened to it.',
     model: 'model',
@@ -251,6 +253,18 @@ export const text = {
     previous: 'Previous change of the selection',
     nextChange: 'Next change of the selection',
     clear: 'Select nothing',
+  },
+  decisions: {
+    submitted: 'submitted',
+    admitted: 'admitted',
+    sequence_created: 'sequence',
+    sequence_dropped: 'dropped',
+    scheduled: 'scheduled',
+    waiting: 'waiting',
+    preempted: 'preempted',
+    finished: 'finished',
+    aborted: 'aborted',
+    refused: 'refused',
   },
   event: (row: EventRow, blockSize: number): string => describe(row, blockSize),
   footer: {

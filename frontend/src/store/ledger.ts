@@ -11,7 +11,7 @@ import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
-import { afterFrame, invalidate } from './frame';
+import { afterFrame, invalidate, reducedMotion } from './frame';
 import { picture } from './picture';
 import { selection } from './selection';
 
@@ -91,7 +91,7 @@ function take<T>(target: { value: T | null }, value: T | null): void {
 }
 
 function show(view: View): void {
-  if (view.map !== null) picture.apply(view.map);
+  if (view.map !== null) picture.apply(view.map, view.position.mode === 'at', !reducedMotion());
   batch(() => {
     position.value = view.position;
     usage.value = view.usage;

@@ -1,79 +1,147 @@
-/** The map's memory on the page: a word a block, and when each last changed. Plain arrays; drawn, never observed. */
+/**
+ * The map's memory on the page: a word a block, and the texels that the map is drawn from. Plain arrays; never observed.
+ *
+ * A texel is class (times 64), filled (0 to 254), glow (0 to 255), 255. Glow decays here, over the few blocks that glow
+ * at all, so that what is done for each pixel stays next to nothing.
+ */
 
 import type { MapChange } from '../worker/protocol';
+import { classOf, filledOf } from '../worker/word';
 
-/** A block that never glowed. */
-const NEVER = 0;
+/** Blocks in a row of texels. */
+export const TEXELS = 1024;
+/** ms in which glow falls to a third. */
+const GLOW_MS = 520;
+/** ms after which nothing of it is left to see. */
+const GLOW_END = 5 * GLOW_MS;
+const STRONG = 255;
+const FAINT = 80;
+/** The least glow of what the present step changed, while the view stands still. */
+const HELD = 0.42;
 
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
-  /** When a block last changed: ms of performance.now, times 2, plus 1 for more than a fill. 0: long ago. */
-  changed: Uint32Array<ArrayBuffer> = new Uint32Array(0);
-  /** Grows with every change, so that who draws can tell. */
+  texels: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  rows = 1;
+  /** Grows with every change of a word, so that who draws can tell. */
   version = 0;
-  /** The blocks that changed since the last upload; null: all of them. */
-  dirty: { low: number; high: number } | null = null;
-  /** When anything last glowed. */
-  lastGlow = 0;
+  /** Rows of texels that changed since the last upload; `low` > `high`: none. */
+  private low = 0;
+  private high = -1;
+  /** The blocks that glow: when they began to (ms), how strongly, and where in the list they are. */
+  private began = new Float64Array(0);
+  private strength = new Uint8Array(0);
+  private list = new Uint32Array(0);
+  private listed = new Uint8Array(0);
+  private count = 0;
+  /** While the view stands at a step, what it changed keeps some of its glow. */
+  private held = false;
 
   get size(): number {
     return this.words.length;
   }
 
-  reset(size: number): void {
-    this.words = new Uint32Array(size);
-    this.changed = new Uint32Array(size);
-    this.lastGlow = 0;
-    this.touchAll();
+  /** Does any block still lose glow? */
+  get glowing(): boolean {
+    return this.count > 0;
   }
 
-  private touchAll(): void {
-    this.dirty = { low: 0, high: this.size - 1 };
+  reset(size: number): void {
+    this.words = new Uint32Array(size);
+    this.rows = Math.max(1, Math.ceil(size / TEXELS));
+    this.texels = new Uint8Array(4 * TEXELS * this.rows);
+    this.began = new Float64Array(size);
+    this.strength = new Uint8Array(size);
+    this.list = new Uint32Array(size);
+    this.listed = new Uint8Array(size);
+    this.count = 0;
+    for (let block = 0; block < size; block++) this.put(block, 0);
     this.version++;
   }
 
   private touch(block: number): void {
-    if (this.dirty === null) this.dirty = { low: block, high: block };
-    else if (block < this.dirty.low) this.dirty.low = block;
-    else if (block > this.dirty.high) this.dirty.high = block;
+    const row = Math.floor(block / TEXELS);
+    if (this.low > this.high) {
+      this.low = row;
+      this.high = row;
+    } else if (row < this.low) this.low = row;
+    else if (row > this.high) this.high = row;
   }
 
-  private glow(blocks: Uint32Array, value: number): void {
+  private put(block: number, word: number): void {
+    this.words[block] = word;
+    this.texels[4 * block] = classOf(word) << 6;
+    this.texels[4 * block + 1] = Math.round(filledOf(word) * 254);
+    this.texels[4 * block + 3] = 255;
+    this.touch(block);
+  }
+
+  private light(block: number, glow: number): void {
+    if (this.texels[4 * block + 2] === glow) return;
+    this.texels[4 * block + 2] = glow;
+    this.touch(block);
+  }
+
+  private glow(blocks: Uint32Array, strength: number, now: number): void {
     for (let i = 0; i < blocks.length; i++) {
       const block = blocks[i]!;
       if (block >= this.size) continue;
-      this.changed[block] = value;
-      this.touch(block);
+      this.began[block] = now;
+      this.strength[block] = strength;
+      if (this.listed[block] === 0) {
+        this.listed[block] = 1;
+        this.list[this.count++] = block;
+      }
+      this.light(block, strength);
     }
   }
 
-  apply(change: MapChange): void {
-    const now = Math.max(1, Math.round(performance.now()));
+  /** `stands`: the view stands at a step. `decays`: glow is for readers who do not mind motion. */
+  apply(change: MapChange, stands: boolean, decays: boolean): void {
+    const now = performance.now();
     if (change.full !== null && change.full.length === this.size) {
-      this.words.set(change.full);
-      this.touchAll();
+      for (let block = 0; block < this.size; block++) {
+        if (this.words[block] !== change.full[block]) this.put(block, change.full[block]!);
+      }
     }
+    for (let i = 0; i < change.blocks.length; i++) this.put(change.blocks[i]!, change.words[i]!);
     if (change.jump) {
-      this.changed.fill(NEVER);
-      this.touchAll();
+      for (let block = 0; block < this.size; block++) this.light(block, 0);
+      this.listed.fill(0);
+      this.count = 0;
     }
-    for (let i = 0; i < change.blocks.length; i++) {
-      const block = change.blocks[i]!;
-      this.words[block] = change.words[i]!;
-      this.touch(block);
+    this.held = stands;
+    if (decays || stands) {
+      this.glow(change.faint, FAINT, now);
+      this.glow(change.glow, STRONG, now);
     }
-    this.glow(change.faint, 2 * now);
-    this.glow(change.glow, 2 * now + 1);
-    if (change.glow.length + change.faint.length > 0) this.lastGlow = now;
+    if (!decays) this.tick(now + GLOW_END);
     this.version++;
   }
 
-  /** What has to be uploaded: rows of `width` blocks, from and to (excluded). */
-  takeDirtyRows(width: number): [number, number] | null {
-    const { dirty } = this;
-    if (dirty === null || this.size === 0) return null;
-    this.dirty = null;
-    return [Math.floor(dirty.low / width), Math.floor(dirty.high / width) + 1];
+  /** Let glow decay to what it is now. */
+  tick(now: number): void {
+    const least = this.held ? HELD : 0;
+    let kept = 0;
+    for (let i = 0; i < this.count; i++) {
+      const block = this.list[i]!;
+      const age = now - this.began[block]!;
+      const ends = age >= GLOW_END;
+      const part = ends ? least : Math.max(least, Math.exp(-age / GLOW_MS));
+      this.light(block, Math.round(this.strength[block]! * part));
+      if (ends) this.listed[block] = 0;
+      else this.list[kept++] = block;
+    }
+    this.count = kept;
+  }
+
+  /** The rows of texels to upload, from and to (excluded); null: none. */
+  takeDirtyRows(): [number, number] | null {
+    if (this.low > this.high) return null;
+    const rows: [number, number] = [this.low, this.high + 1];
+    this.low = 0;
+    this.high = -1;
+    return rows;
   }
 }
 

@@ -1,6 +1,7 @@
 /** Dark by default, light where the system asks for it, and the reader's own choice above both. */
 
 import { computed, effect, signal } from '@preact/signals';
+import { MONO } from '../views/fonts';
 import { PALETTES } from '../views/palette';
 import { invalidate } from './frame';
 
@@ -39,6 +40,7 @@ export function startTheme(): void {
   effect(() => {
     const root = document.documentElement;
     root.dataset.theme = theme.value;
+    root.style.setProperty('--mono', MONO);
     for (const [name, colour] of Object.entries(palette.value)) root.style.setProperty(`--${name}`, colour);
     invalidate();
   });

@@ -1,13 +1,11 @@
 /** Operations and decisions as a plain list, around the present position. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { integer } from '../format';
-import { NONE, Operation } from '../ledger/generated/constants';
-import { jump } from '../store/clock';
+import { Operation } from '../ledger/generated/constants';
 import { eventFilter, events, hello, position, wantEvents } from '../store/ledger';
-import { hoverBlock, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
+import { hoverBlock, selection } from '../store/selection';
 import { OPERATION_NAMES, text } from '../text';
-import type { EventRow } from '../worker/answers/events';
+import { BlockLink, Kind, StepLink, Who } from './EventLine';
 import { useVirtual } from './virtual';
 
 const ROW = 20;
@@ -79,60 +77,6 @@ export function EventFilterBar() {
   );
 }
 
-/** One row: of the events list, of a biography, of a story. */
-export function EventLine({ row, own }: { readonly row: EventRow; readonly own?: 'block' | 'request' }) {
-  const isOperation = typeof row.kind === 'number';
-  const name = isOperation
-    ? OPERATION_NAMES[row.kind as number]!
-    : (row.kind as { kind: string }).kind.replace('_', ' ');
-  const kind = isOperation ? name : 'decision';
-  return (
-    <>
-      <button
-        type="button"
-        class="plain step num"
-        onClick={() => jump(row.step)}
-        title={text.timeline.tip(row.step)}
-      >
-        {integer(row.step)}
-      </button>
-      <b class={`k-${kind}`}>{name}</b>
-      {own !== 'block' && (
-        <span class="num block">
-          {row.block !== NONE && (
-            <button
-              type="button"
-              class="link"
-              onClick={() => selectBlock(row.block)}
-              onPointerOver={() => hoverBlock(row.block)}
-            >
-              {row.block}
-            </button>
-          )}
-        </span>
-      )}
-      {own !== 'request' && (
-        <span class="num who">
-          {row.label !== '' && (
-            <button
-              type="button"
-              class="link"
-              onClick={() =>
-                row.sequence !== NONE
-                  ? selectSequence(row.sequence)
-                  : !isOperation && selectRequest((row.kind as { request: number }).request)
-              }
-            >
-              {row.label}
-            </button>
-          )}
-        </span>
-      )}
-      <span class="what">{text.event(row, hello.value?.block_size ?? 0)}</span>
-    </>
-  );
-}
-
 export function Events() {
   const scroller = useRef<HTMLDivElement>(null);
   /** Does the list stay with the present position? */
@@ -199,7 +143,13 @@ export function Events() {
               class={classes.join(' ')}
               style={{ transform: `translateY(${item.start}px)` }}
             >
-              <EventLine row={row} />
+              <StepLink step={row.step} />
+              <Kind row={row} />
+              <BlockLink row={row} />
+              <span class="num who">
+                <Who row={row} own="block" />
+              </span>
+              <span class="what">{text.event(row, hello.value?.block_size ?? 0)}</span>
             </div>
           );
         })}

@@ -1,20 +1,45 @@
 /** The inspector: the selected block and request, or the session when nothing is selected. */
 
 import { bytes, clock, integer, moment } from '../format';
-import { NONE } from '../ledger/generated/constants';
+import { NONE, Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
 import { block, hello, position, request } from '../store/ledger';
 import { clearSelection, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
 import { PIN_NAMES, text } from '../text';
-import type { EventList } from '../worker/answers/events';
+import type { EventList, EventRow } from '../worker/answers/events';
 import type { BlockAnswer, Holder, RequestAnswer } from '../worker/answers/inspect';
-import { EventLine } from './Events';
+import { Kind, StepLink, Who } from './EventLine';
 
 const HOLDERS = 12;
 const LINES = 200;
 
+/** A row, or a run of fills of one sequence as one. */
+interface Entry {
+  readonly row: EventRow;
+  readonly times: number;
+  /** The fill before the first of the run. */
+  readonly from: number;
+}
+
+/** Newest first; single tokens that fill a block one after the other are one entry. */
+function entriesOf(rows: readonly EventRow[]): Entry[] {
+  const entries: Entry[] = [];
+  for (const row of rows) {
+    const last = entries.at(-1);
+    const runs =
+      last !== undefined &&
+      row.kind === Operation.fill &&
+      last.row.kind === Operation.fill &&
+      last.row.sequence === row.sequence &&
+      last.row.value === row.before;
+    if (runs) entries[entries.length - 1] = { row, times: last.times + 1, from: last.from };
+    else entries.push({ row, times: 1, from: row.before });
+  }
+  return entries.reverse();
+}
+
 function Biography({ list, own }: { readonly list: EventList | null; readonly own: 'block' | 'request' }) {
-  const rows = list?.rows.slice(0, list.now).slice(-LINES).reverse() ?? [];
+  const entries = entriesOf(list?.rows.slice(0, list.now).slice(-LINES) ?? []);
   return (
     <>
       <div class="head">
@@ -41,16 +66,25 @@ function Biography({ list, own }: { readonly list: EventList | null; readonly ow
         </span>
       </div>
       <div class="lines life">
-        {rows.length === 0 && <p class="faint quiet">{text.inspector.noBiography}</p>}
-        {rows.map((row, i) => (
+        {entries.length === 0 && <p class="faint quiet">{text.inspector.noBiography}</p>}
+        {entries.map(({ row, times, from }, i) => (
           <div
-            key={`${row.op}-${rows.length - i}`}
-            class={`line ${row.step === position.value.step ? 'present' : ''}`}
+            key={`${row.op}-${entries.length - i}`}
+            class={`line ${row.step === position.value.step ? 'present' : ''}${row.kind === Operation.allocate ? ' birth' : ''}`}
           >
-            <EventLine row={row} own={own} />
+            <StepLink step={row.step} />
+            <Kind row={row} />
+            <span class="what">
+              <Who row={row} own={own} />
+              {times > 1
+                ? text.inspector.fills(from, row.value, hello.value?.block_size ?? 0, times)
+                : text.event(row, hello.value?.block_size ?? 0)}
+            </span>
           </div>
         ))}
-        {list?.complete === true && rows.length > 0 && <p class="faint quiet">{text.inspector.beforeThat}</p>}
+        {list?.complete === true && entries.length > 0 && (
+          <p class="faint quiet">{text.inspector.beforeThat}</p>
+        )}
       </div>
     </>
   );

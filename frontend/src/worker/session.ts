@@ -62,6 +62,7 @@ export class Session {
   private folded = new WeakSet<Fold>();
   private readonly incoming: Uint8Array[] = [];
   private live: Live | null = null;
+  private closed = false;
   private lastSnapshotOp = 0;
   private playing: { rate: number; from: number; since: number } | null = null;
   private readonly clockOffset: number;
@@ -108,6 +109,7 @@ export class Session {
   }
 
   close(): void {
+    this.closed = true;
     this.live?.close();
     this.navigator.stop();
   }
@@ -136,7 +138,6 @@ export class Session {
   // -- intake -------------------------------------------------------------------------------------------------------
 
   private connect(): void {
-    let asked = 0;
     this.live = new Live(this.requests, {
       after: () => (this.head.loaded && this.incoming.length === 0 ? this.head.record : null),
       frame: (bytes) => {
@@ -146,8 +147,7 @@ export class Session {
       open: () => {
         this.link = 'open';
         this.dirty = true;
-        // Steps that passed between the table of steps and the first live record: ask once they are committed.
-        if (asked++ === 0) setTimeout(() => void this.fillHole(), 2500);
+        this.fillHole(5);
         this.wake();
       },
       lost: () => {
@@ -159,8 +159,13 @@ export class Session {
     });
   }
 
-  private async fillHole(): Promise<void> {
-    if (this.series.hole() !== null) await this.loadSteps();
+  /** Steps passed between the table of steps and the first live record: ask again until they are committed. */
+  private fillHole(tries: number): void {
+    setTimeout(async () => {
+      if (this.closed || (this.head.loaded && this.series.hole() === null)) return;
+      await this.loadSteps();
+      if (tries > 1) this.fillHole(tries - 1);
+    }, 2500);
   }
 
   /** The session is no longer live: what was followed is now a recording. */

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { addPainter, invalidate, reducedMotion } from '../../store/frame';
+import { addPainter, invalidate } from '../../store/frame';
 import { hello, marked, position, queue, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
@@ -12,31 +12,24 @@ import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
 import { Camera } from './camera';
 import { CanvasRenderer } from './canvas';
 import { drawOverlay } from './overlay';
-import { GLOW_END, type Pixels, type Renderer, type Scene, WebGlRenderer } from './renderer';
+import { type Pixels, type Renderer, type Scene, WebGlRenderer } from './renderer';
 
 const camera = new Camera();
 let renderer: Renderer | null = null;
+/** Draw even though nothing changed: what is on the canvas is something else. */
+let stale = false;
 const rendererName = signal<Renderer['name']>('webgl2');
 const zoomed = signal(false);
-/** The least glow of what the present step changed, while the view stands still. */
-const HELD_GLOW = 0.4;
 
-function scene(now: number): Scene {
-  const still = position.peek().mode === 'at';
-  return {
-    picture,
-    camera,
-    palette: palette.peek(),
-    now,
-    glow: !reducedMotion(),
-    floor: still ? HELD_GLOW : 0,
-  };
+function scene(): Scene {
+  return { picture, camera, palette: palette.peek(), glow: 1 };
 }
 
 /** For tests: what the map shows at the centre of each block, and what it should. */
 export function mapPixels(): Pixels {
   if (renderer === null) return { blocks: [], rgba: [], expected: [] };
-  const pixels = renderer.pixels(scene(performance.now()));
+  const pixels = renderer.pixels(scene());
+  stale = true;
   invalidate();
   return pixels;
 }
@@ -170,9 +163,9 @@ export function MemoryMap() {
     observer.observe(holder);
     const stop = addPainter(() => {
       if (renderer === null) return false;
-      const now = performance.now();
       if (camera.count !== picture.size) camera.resize(camera.width, camera.height, picture.size);
-      const glowing = !reducedMotion() && now - picture.lastGlow < GLOW_END;
+      const { glowing } = picture;
+      if (glowing) picture.tick(performance.now());
       const { block } = selection.peek();
       const pointed = hover.peek();
       const row = tables.peek()?.rows.find((each) => each.sequence === pointed.sequence);
@@ -190,10 +183,10 @@ export function MemoryMap() {
         next,
         marked.peek()?.length ?? -1,
         palette.peek().bg,
-        position.peek().mode,
       ].join();
-      if (look === drawn && !glowing) return false;
-      renderer.draw(scene(now));
+      if (look === drawn && !glowing && !stale) return false;
+      stale = false;
+      renderer.draw(scene());
       if (look !== drawn) {
         const marks = {
           selected: block,

@@ -1,8 +1,7 @@
 /** The memory map without WebGL2: an image of one pixel a block, drawn larger. */
 
-import { classOf } from '../../worker/word';
 import { rgb, STATE_COLOURS } from '../palette';
-import { collect, GLOW_MS, type Pixels, type Renderer, type Scene } from './renderer';
+import { collect, type Pixels, type Renderer, type Scene } from './renderer';
 
 export class CanvasRenderer implements Renderer {
   readonly name = 'canvas2d';
@@ -19,25 +18,25 @@ export class CanvasRenderer implements Renderer {
   }
 
   draw(scene: Scene): void {
-    const { picture, camera, palette, now } = scene;
+    const { picture, camera, palette } = scene;
     const { columns, rows } = camera.grid;
-    picture.takeDirtyRows(columns);
+    picture.takeDirtyRows();
     if (this.small.width !== columns || this.small.height !== rows) {
       this.small.width = columns;
       this.small.height = rows;
     }
     const image = this.smallContext.createImageData(columns, rows);
+    const { data } = image;
+    const { texels } = picture;
     const states = STATE_COLOURS.map((name) => rgb(palette[name]));
     const fresh = rgb(palette['s-new']);
-    for (let block = 0; block < picture.size; block++) {
-      const base = states[classOf(picture.words[block]!)]!;
-      const changed = picture.changed[block]!;
-      const decayed = scene.glow ? Math.exp(-(now - (changed >>> 1)) / GLOW_MS) : 0;
-      const glow = changed > 0 ? Math.max(decayed, scene.floor) * (changed % 2 === 1 ? 0.8 : 0.25) : 0;
-      for (let part = 0; part < 3; part++) {
-        image.data[4 * block + part] = base[part]! + (fresh[part]! - base[part]!) * glow;
-      }
-      image.data[4 * block + 3] = 255;
+    for (let at = 0; at < 4 * picture.size; at += 4) {
+      const base = states[texels[at]! >> 6]!;
+      const glow = (texels[at + 2]! / 255) * scene.glow * 0.8;
+      data[at] = base[0] + (fresh[0] - base[0]) * glow;
+      data[at + 1] = base[1] + (fresh[1] - base[1]) * glow;
+      data[at + 2] = base[2] + (fresh[2] - base[2]) * glow;
+      data[at + 3] = 255;
     }
     this.smallContext.putImageData(image, 0, 0);
     const { context, canvas } = this;
@@ -57,7 +56,7 @@ export class CanvasRenderer implements Renderer {
   }
 
   pixels(scene: Scene): Pixels {
-    this.draw({ ...scene, glow: false, floor: 0 });
+    this.draw({ ...scene, glow: 0 });
     const { columns, rows } = scene.camera.grid;
     const { data } = this.smallContext.getImageData(0, 0, columns, rows);
     return collect(scene, (block) => Array.from(data.subarray(4 * block, 4 * block + 4)));

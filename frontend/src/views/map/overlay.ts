@@ -2,6 +2,7 @@
 
 import type { Picture } from '../../store/picture';
 import { classOf, countOf } from '../../worker/word';
+import { MONO } from '../fonts';
 import type { Palette } from '../palette';
 import type { Camera } from './camera';
 
@@ -74,9 +75,8 @@ function drawLabels(
   const numbers = css >= NUMBER_FROM;
   context.textBaseline = 'top';
   const inset = Math.round(Math.max(2, css * 0.12) * ratio);
-  const mono = getComputedStyle(document.documentElement).getPropertyValue('--mono');
-  const counts = `600 ${size}px ${mono}`;
-  const small = `${Math.round(Math.min(11, css * 0.24) * ratio)}px ${mono}`;
+  const counts = `600 ${size}px ${MONO}`;
+  const small = `${Math.round(Math.min(11, css * 0.24) * ratio)}px ${MONO}`;
   const inks = [palette.faint, palette['chip-cached-text'], palette['on-active'], palette['on-shared']];
   for (let row = fromRow; row < toRow; row++) {
     for (let column = fromColumn; column < toColumn; column++) {

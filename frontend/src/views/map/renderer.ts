@@ -3,7 +3,7 @@
  * arithmetic a pixel. A million blocks cost what five hundred do.
  */
 
-import type { Picture } from '../../store/picture';
+import { type Picture, TEXELS } from '../../store/picture';
 import { classOf } from '../../worker/word';
 import { type Palette, rgb, STATE_COLOURS } from '../palette';
 import type { Camera } from './camera';
@@ -13,12 +13,8 @@ export interface Scene {
   readonly picture: Picture;
   readonly camera: Camera;
   readonly palette: Palette;
-  /** ms, as in {@link Picture.changed}. */
-  readonly now: number;
-  /** Does glow decay (live), or not at all (frozen for a test, or motion is not wanted)? */
-  readonly glow: boolean;
-  /** The least glow of the blocks that the present step changed. */
-  readonly floor: number;
+  /** How much of the glow is shown: 1, or 0 for a test. */
+  readonly glow: number;
 }
 
 export interface Pixels {
@@ -37,75 +33,69 @@ export interface Renderer {
   dispose(): void;
 }
 
-/** ms in which glow falls to a third. */
-export const GLOW_MS = 520;
-/** ms after which nothing of it is left to see. */
-export const GLOW_END = 5 * GLOW_MS;
-
-const WIDTH = 1024;
-
 const VERTEX = `#version 300 es
 void main() {
   gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0);
 }`;
 
+/** Kept short on purpose: without a GPU each operation here is done for each pixel by the CPU. */
 const FRAGMENT = `#version 300 es
 precision highp float;
 precision highp int;
-precision highp usampler2D;
-uniform usampler2D blocks;
-uniform vec2 origin;
-uniform float height;
-uniform float scale;
-uniform float gap;
-uniform int columns;
-uniform int count;
-uniform uint now;
-uniform float decay;
-uniform float least;
-uniform vec3 states[4];
+uniform highp sampler2D blocks;
+uniform vec3 origin;
+uniform vec2 scale;
+uniform float edge;
+uniform float bar;
+uniform ivec2 extent;
+uniform float amount;
+uniform vec3 free;
+uniform vec3 cached;
+uniform vec3 active;
+uniform vec3 shared_;
 uniform vec3 fresh;
 uniform vec3 ground;
 out vec4 colour;
 
-vec3 cell(ivec2 at, vec2 inside) {
-  int block = at.y * columns + at.x;
-  if (at.x < 0 || at.x >= columns || at.y < 0 || block >= count) return ground;
-  uvec2 texel = texelFetch(blocks, ivec2(block % ${WIDTH}, block / ${WIDTH}), 0).xy;
-  float edge = scale - gap;
-  if (inside.x >= edge || inside.y >= edge) return ground;
-  uint word = texel.x;
-  vec3 base = states[word & 3u];
-  if (scale >= 14.0 && ((word >> 2u) & 1023u) > 0u) {
-    float bar = max(2.0, floor(scale * 0.1));
-    float filled = float((word >> 12u) & 127u) / 127.0;
-    if (inside.y >= edge - bar) base = mix(base, inside.x < edge * filled ? vec3(1.0) : ground, inside.x < edge * filled ? 0.34 : 0.42);
-  }
-  if (texel.y > 0u) {
-    // A ring, so that the state can still be seen under it; all of a small cell.
-    float age = float(now - (texel.y >> 1u));
-    float glow = max(decay > 0.0 ? exp(-age / decay) : 0.0, least) * ((texel.y & 1u) == 1u ? 1.0 : 0.3);
-    vec2 rim = min(inside, edge - 1.0 - inside);
-    float ring = scale >= 9.0 ? clamp(1.0 - (min(rim.x, rim.y) - 0.5) / (scale * 0.16), 0.24, 1.0) : 0.85;
-    base = mix(base, fresh, glow * ring);
-  }
-  return base;
+vec4 texel(ivec2 at) {
+  int block = at.y * extent.x + at.x;
+  bool inside = uint(at.x) < uint(extent.x) && uint(block) < uint(extent.y);
+  return inside ? texelFetch(blocks, ivec2(block & ${TEXELS - 1}, block >> ${Math.log2(TEXELS)}), 0) : vec4(0.0);
+}
+
+vec3 state(vec4 cell) {
+  return cell.r < 0.4 ? (cell.r < 0.2 ? free : cached) : (cell.r < 0.7 ? active : shared_);
 }
 
 void main() {
-  vec2 pixel = vec2(gl_FragCoord.x, height - gl_FragCoord.y) - origin;
-  if (scale >= 1.0) {
-    vec2 at = floor(pixel / scale);
-    colour = vec4(cell(ivec2(at), floor(pixel - at * scale)), 1.0);
+  vec2 pixel = vec2(gl_FragCoord.x - origin.x, origin.y - gl_FragCoord.y - origin.z);
+  vec2 at = floor(pixel * scale.y);
+  if (scale.x >= 1.0) {
+    vec4 cell = texel(ivec2(at));
+    vec2 inside = pixel - at * scale.x;
+    if (cell.a < 0.5 || max(inside.x, inside.y) >= edge) {
+      colour = vec4(ground, 1.0);
+      return;
+    }
+    vec3 base = state(cell);
+    if (inside.y >= edge - bar && cell.r > 0.4) {
+      base = inside.x < edge * cell.g ? mix(base, vec3(1.0), 0.34) : mix(base, ground, 0.42);
+    }
+    // A ring, so that the state can still be seen under it; all of a small cell.
+    vec2 rim = min(inside, edge - inside);
+    float ring = clamp(1.1 - min(rim.x, rim.y) * 6.0 * scale.y, scale.x < 9.0 ? 0.85 : 0.24, 1.0);
+    colour = vec4(mix(base, fresh, cell.b * amount * ring), 1.0);
     return;
   }
-  // Several cells a pixel: four of them stand for all.
+  // Several cells a pixel: four of them stand for all, and one that glows is not lost among them.
   vec3 sum = vec3(0.0);
+  float glow = 0.0;
   for (int i = 0; i < 4; i++) {
-    vec2 tap = pixel + vec2(float(i & 1), float(i >> 1)) * 0.5 - 0.25;
-    sum += cell(ivec2(floor(tap / scale)), vec2(0.0));
+    vec4 cell = texel(ivec2(floor((pixel + vec2(float(i & 1), float(i >> 1)) * 0.5 - 0.25) * scale.y)));
+    sum += cell.a < 0.5 ? ground : state(cell);
+    glow = max(glow, cell.b);
   }
-  colour = vec4(sum * 0.25, 1.0);
+  colour = vec4(mix(sum * 0.25, fresh, glow * amount * 0.7), 1.0);
 }`;
 
 function compile(gl: WebGL2RenderingContext, type: number, source: string): WebGLShader {
@@ -120,15 +110,15 @@ function compile(gl: WebGL2RenderingContext, type: number, source: string): WebG
 
 const UNIFORMS = [
   'origin',
-  'height',
   'scale',
-  'gap',
-  'columns',
-  'count',
-  'now',
-  'decay',
-  'least',
-  'states',
+  'edge',
+  'bar',
+  'extent',
+  'amount',
+  'free',
+  'cached',
+  'active',
+  'shared_',
   'fresh',
   'ground',
 ] as const;
@@ -138,7 +128,6 @@ export class WebGlRenderer implements Renderer {
   private readonly gl: WebGL2RenderingContext;
   private readonly uniforms: Record<(typeof UNIFORMS)[number], WebGLUniformLocation | null>;
   private readonly texture: WebGLTexture;
-  private texels = new Uint32Array(0);
   private rows = 0;
 
   constructor(readonly canvas: HTMLCanvasElement) {
@@ -170,23 +159,16 @@ export class WebGlRenderer implements Renderer {
 
   private upload(picture: Picture): void {
     const { gl } = this;
-    const rows = Math.max(1, Math.ceil(picture.size / WIDTH));
-    let dirty = picture.takeDirtyRows(WIDTH);
-    if (rows !== this.rows) {
-      this.rows = rows;
-      this.texels = new Uint32Array(2 * WIDTH * rows);
-      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RG32UI, WIDTH, rows, 0, gl.RG_INTEGER, gl.UNSIGNED_INT, null);
-      dirty = [0, rows];
+    let dirty = picture.takeDirtyRows();
+    if (picture.rows !== this.rows) {
+      this.rows = picture.rows;
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, TEXELS, this.rows, 0, gl.RGBA, gl.UNSIGNED_BYTE, null);
+      dirty = [0, this.rows];
     }
     if (dirty === null) return;
     const [from, to] = dirty;
-    const end = Math.min(picture.size, to * WIDTH);
-    for (let b = from * WIDTH; b < end; b++) {
-      this.texels[2 * b] = picture.words[b]!;
-      this.texels[2 * b + 1] = picture.changed[b]!;
-    }
-    const part = this.texels.subarray(2 * WIDTH * from, 2 * WIDTH * to);
-    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, from, WIDTH, to - from, gl.RG_INTEGER, gl.UNSIGNED_INT, part);
+    const part = picture.texels.subarray(4 * TEXELS * from, 4 * TEXELS * to);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, from, TEXELS, to - from, gl.RGBA, gl.UNSIGNED_BYTE, part);
   }
 
   draw(scene: Scene): void {
@@ -200,19 +182,24 @@ export class WebGlRenderer implements Renderer {
   private paint(scene: Scene, left: number, top: number, scale: number, gap: number, height: number): void {
     const { gl, uniforms } = this;
     const { camera, palette, picture } = scene;
-    const colour = (name: keyof Palette): number[] => rgb(palette[name]).map((part) => part / 255);
-    gl.uniform2f(uniforms.origin, left, top);
-    gl.uniform1f(uniforms.height, height);
-    gl.uniform1f(uniforms.scale, scale);
-    gl.uniform1f(uniforms.gap, gap);
-    gl.uniform1i(uniforms.columns, camera.grid.columns);
-    gl.uniform1i(uniforms.count, picture.size);
-    gl.uniform1ui(uniforms.now, Math.max(1, Math.round(scene.now)));
-    gl.uniform1f(uniforms.decay, scene.glow ? GLOW_MS : 0);
-    gl.uniform1f(uniforms.least, scene.floor);
-    gl.uniform3fv(uniforms.states, STATE_COLOURS.flatMap(colour));
-    gl.uniform3fv(uniforms.fresh, colour('s-new'));
-    gl.uniform3fv(uniforms.ground, colour('bg'));
+    const colour = (uniform: WebGLUniformLocation | null, name: keyof Palette): void => {
+      gl.uniform3fv(
+        uniform,
+        rgb(palette[name]).map((part) => part / 255),
+      );
+    };
+    gl.uniform3f(uniforms.origin, left, height, top);
+    gl.uniform2f(uniforms.scale, scale, 1 / scale);
+    gl.uniform1f(uniforms.edge, scale - gap);
+    gl.uniform1f(uniforms.bar, scale >= 14 ? Math.max(2, Math.floor(scale * 0.1)) : 0);
+    gl.uniform2i(uniforms.extent, camera.grid.columns, picture.size);
+    gl.uniform1f(uniforms.amount, scene.glow);
+    colour(uniforms.free, 's-free');
+    colour(uniforms.cached, 's-cached');
+    colour(uniforms.active, 's-active');
+    colour(uniforms.shared_, 's-shared');
+    colour(uniforms.fresh, 's-new');
+    colour(uniforms.ground, 'bg');
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
 
@@ -222,8 +209,8 @@ export class WebGlRenderer implements Renderer {
    */
   pixels(scene: Scene): Pixels {
     const { gl } = this;
-    const { camera, picture } = scene;
-    const still: Scene = { ...scene, glow: false, floor: 0 };
+    const { camera } = scene;
+    const still: Scene = { ...scene, glow: 0 };
     if (camera.scale >= 3) {
       this.draw(still);
       const width = gl.drawingBufferWidth;
@@ -239,7 +226,7 @@ export class WebGlRenderer implements Renderer {
         return Array.from(read.subarray(at, at + 4));
       });
     }
-    this.upload(picture);
+    this.upload(scene.picture);
     const { columns, rows } = camera.grid;
     const target = gl.createTexture();
     gl.activeTexture(gl.TEXTURE1);

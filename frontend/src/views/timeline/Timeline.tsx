@@ -122,7 +122,6 @@ export function Timeline() {
         step: shown,
         hovered: hovered.peek()?.step ?? null,
         lastStep,
-        mono: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
       });
       return false;
     });

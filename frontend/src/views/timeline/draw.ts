@@ -3,6 +3,7 @@
 import { integer } from '../../format';
 import { text } from '../../text';
 import type { Buckets } from '../../worker/series';
+import { MONO } from '../fonts';
 import type { Palette } from '../palette';
 
 /** CSS pixels of the parts, from top to bottom. */
@@ -54,15 +55,14 @@ export interface TimelineScene {
   readonly step: number;
   readonly hovered: number | null;
   readonly lastStep: number;
-  readonly mono: string;
 }
 
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineScene): void {
-  const { layout, palette, mono } = scene;
+  const { layout, palette } = scene;
   const top = layout.flag;
   const useTop = top + layout.marks;
   const tokensTop = useTop + layout.use + 6;
-  context.font = `11px ${mono}`;
+  context.font = `11px ${MONO}`;
   context.textBaseline = 'middle';
   context.fillStyle = palette.dim;
   context.textAlign = 'left';
@@ -89,9 +89,14 @@ function drawUse(context: CanvasRenderingContext2D, scene: TimelineScene, top: n
   const { buckets, layout, palette, usable } = scene;
   const scale = usable > 0 ? layout.use / usable : 0;
   const bottom = top + layout.use;
-  context.fillStyle = palette['s-free'];
-  context.fillRect(layout.left, top, layout.right - layout.left, layout.use);
   const count = buckets.active.length;
+  context.fillStyle = palette['s-free'];
+  for (let i = 0; i < count; i++) {
+    const [x0, x1] = edges(scene, i);
+    // What is not known stays empty.
+    if (!Number.isNaN(buckets.active[i]!))
+      context.fillRect(Math.floor(x0), top, Math.ceil(x1 - Math.floor(x0)), layout.use);
+  }
   const stacks: [Float32Array[], string][] = [
     [[buckets.active, buckets.shared, buckets.cached], palette['s-cached']],
     [[buckets.active, buckets.shared], palette['s-shared']],
@@ -131,7 +136,7 @@ function drawTokens(context: CanvasRenderingContext2D, scene: TimelineScene, top
     tokens > 0 ? Math.max(1.5, Math.sqrt(tokens / most) * layout.tokens) : 0;
   for (let i = 0; i < buckets.prefill.length; i++) {
     const [x0, x1] = edges(scene, i);
-    const width = Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 1 : 0));
+    const width = Math.max(1, x1 - x0 - (x1 - x0 >= 4 ? 1 : 0));
     const all = height(buckets.prefill[i]! + buckets.decode[i]!);
     const decode = height(buckets.decode[i]!);
     context.fillStyle = palette.prefill;
@@ -183,9 +188,9 @@ function spacing(steps: number, width: number): number {
 }
 
 function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
-  const { window, layout, palette, mono } = scene;
+  const { window, layout, palette } = scene;
   const every = spacing(window.to - window.from, layout.right - layout.left);
-  context.font = `10px ${mono}`;
+  context.font = `10px ${MONO}`;
   context.textAlign = 'center';
   for (let step = Math.ceil(window.from / every) * every; step < window.to; step += every) {
     const x = xOf(step + 0.5, window, layout);
@@ -198,7 +203,7 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: 
 }
 
 function drawHead(context: CanvasRenderingContext2D, scene: TimelineScene, bottom: number): void {
-  const { window, layout, palette, step, hovered, lastStep, mono } = scene;
+  const { window, layout, palette, step, hovered, lastStep } = scene;
   const line = (at: number, colour: string, width: number): number => {
     const x = Math.max(layout.left, Math.min(layout.right, xOf(at + 0.5, window, layout)));
     context.fillStyle = colour;
@@ -219,7 +224,7 @@ function drawHead(context: CanvasRenderingContext2D, scene: TimelineScene, botto
   if (step < 0) return;
   const x = line(step, palette.accent, 2);
   const label = integer(step);
-  context.font = `600 11px ${mono}`;
+  context.font = `600 11px ${MONO}`;
   const width = context.measureText(label).width + 12;
   const left = Math.max(layout.left, Math.min(layout.right - width, x - width / 2));
   context.fillStyle = palette.accent;
