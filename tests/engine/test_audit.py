@@ -65,6 +65,10 @@ def two_links_that_close_a_ring(engine: Mirrored) -> None:
     queue._next[walk[6]], queue._previous[walk[2]] = walk[2], walk[6]
 
 
+def length_of_the_queue(engine: Mirrored) -> None:
+    engine.pool.queue.size += 1
+
+
 def content_of_a_block(engine: Mirrored) -> None:
     engine.pool.state.content[table(engine.roster.running[0])[0]] += 1
 
@@ -90,6 +94,7 @@ TAMPERS = [
     previous_link,
     a_block_cut_out_of_the_queue,
     two_links_that_close_a_ring,
+    length_of_the_queue,
     content_of_a_block,
     fill_of_a_block,
     state_of_a_request,
