@@ -227,7 +227,7 @@ class BlockFold:
             self._fail(self._op, f"block {block} is labelled but filled to {blocks.filled[block]} only")
         if blocks.content[block] != NONE:
             self._fail(self._op, f"block {block} is labelled twice: it holds {blocks.content[block]}")
-        if content >= self.state.next_content:
+        if content >= self.state.contents.next:
             self._fail(self._op, f"content {content} was never interned")
         blocks.content[block] = content
 

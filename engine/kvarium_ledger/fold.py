@@ -8,37 +8,20 @@ of them, and goes on, so that a picture can still be drawn, in red.
 """
 
 from collections import Counter
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from kvarium_ledger import decisions
 from kvarium_ledger.block_fold import BlockFold, entry_sums
 from kvarium_ledger.codec import FrameError, UnknownOperationError
 from kvarium_ledger.columns import OperationColumns, u32
-from kvarium_ledger.decisions import AnyDecision, Change, SequenceCreated, SequenceDropped, Submitted
+from kvarium_ledger.decisions import AnyDecision
 from kvarium_ledger.digest import Lanes, differing, row_sums
 from kvarium_ledger.invariants import broken_invariants
-from kvarium_ledger.operations import NONE
-from kvarium_ledger.records import (
-    AnyRecord,
-    Contents,
-    Digest,
-    Gap,
-    Keyframe,
-    RequestState,
-    SequenceState,
-    Step,
-)
-from kvarium_ledger.state import (
-    BlockState,
-    RequestFacts,
-    RequestRow,
-    SequenceRow,
-    State,
-    request_sums,
-    table_sums,
-)
+from kvarium_ledger.records import AnyRecord, Contents, Digest, Gap, Keyframe, Step
+from kvarium_ledger.request_fold import RequestFold
+from kvarium_ledger.state import BlockState, State, request_sums, table_sums
 from kvarium_ledger.violations import Violation, ViolationKind
 
 
@@ -56,11 +39,13 @@ class Fold:
 
     ``record``, ``step``, ``op`` and ``time`` say where it is: the last record that it holds, the last step, the index
     of the next operation, ns since the session's start. ``verified`` says whether its lanes equalled the digest of
-    the last step or keyframe; ``violation`` is the first fault, which stays.
+    the last step or keyframe; ``violation`` is the first fault, which stays. A fold that is not ``undoable`` forgets what has
+    ended, and can't go backwards.
     """
 
-    def __init__(self, num_blocks: int, block_size: int) -> None:
+    def __init__(self, num_blocks: int, block_size: int, undoable: bool = True) -> None:
         self.block_size = block_size
+        self.undoable = undoable
         self.state = State(BlockState(num_blocks))
         self.lanes = Lanes()
         self.record = -1
@@ -73,9 +58,8 @@ class Fold:
         self.violation: Violation | None = None
         self._usage = self.state.blocks.usage()
         self._found: list[Violation] = []
-        self._gone: list[tuple[int, decisions.State, float]] = []
-        self._came: list[tuple[int, decisions.State, float]] = []
         self._blocks = BlockFold(self.state, block_size, self._fail_operation)
+        self._requests = RequestFold(self.state, partial(self._fail, "decision"), undoable)
 
     # -- where it is ------------------------------------------------------------------------------------------------
 
@@ -111,6 +95,7 @@ class Fold:
         if self.record >= 0 and expected != self.record + 1:
             self._fail("order", f"record {expected} follows record {self.record}")
         self.record = record.record
+        self._requests.forget_ended()
         if isinstance(record, Gap):
             self.loaded = False
             self.verified = False
@@ -174,10 +159,7 @@ class Fold:
             self.check_all()
 
     def _intern(self, contents: Contents) -> None:
-        ids = u32(contents.content)
-        if len(ids):
-            self.state.contents.update(zip(ids.tolist(), u32(contents.parent).tolist(), strict=True))
-            self.state.next_content = max(self.state.next_content, int(ids.max()) + 1)
+        self.state.contents.intern(u32(contents.content), u32(contents.parent))
 
     def _touch(self, columns: OperationColumns, forwards: bool, decided: list[AnyDecision]) -> None:
         """Apply or undo operations and decisions in their order; the lanes and the usage follow once, for all."""
@@ -192,7 +174,7 @@ class Fold:
                 while done < min(decision.op - first, len(columns)):
                     next(ticks)
                     done += 1
-                self._decide(decision)
+                self._requests.apply(decision)
             for _ in ticks:
                 pass
         else:
@@ -201,7 +183,7 @@ class Fold:
                 while left > decision.op - first and left:
                     next(ticks)
                     left -= 1
-                self._undecide(decision)
+                self._requests.undo(decision)
             for _ in ticks:
                 pass
         self.lanes.add("blocks", state.sums(touched))
@@ -211,68 +193,7 @@ class Fold:
             added, removed = removed, added
         self.lanes.add("tables", row_sums("tables", *added.T))
         self.lanes.subtract("tables", row_sums("tables", *removed.T))
-        if self._gone or self._came:
-            self.lanes.subtract("requests", request_sums(self._gone))
-            self.lanes.add("requests", request_sums(self._came))
-            self._gone, self._came = [], []
-
-    # -- decisions --------------------------------------------------------------------------------------------------
-
-    def _move(
-        self,
-        request: int,
-        before: tuple[decisions.State | None, float | None],
-        after: tuple[decisions.State | None, float | None],
-    ) -> None:
-        row = self.state.requests.get(request)
-        found = (row.state, row.place) if row else (None, None)
-        if found != before:
-            self._fail(
-                "decision", f"request {request} is {found[0]} at {found[1]}, not {before[0]} at {before[1]}"
-            )
-        if row is not None:
-            self._gone.append((request, row.state, row.place))
-            del self.state.requests[request]
-        state, place = after
-        if state is not None and place is not None:
-            self.state.requests[request] = RequestRow(state, place)
-            self._came.append((request, state, place))
-
-    def _decide(self, decision: AnyDecision) -> None:
-        if isinstance(decision, Submitted):
-            self.state.facts[decision.request] = RequestFacts(
-                decision.name, decision.prompt_tokens, decision.max_tokens, decision.n, decision.priority
-            )
-        if isinstance(decision, SequenceCreated):
-            if decision.sequence in self.state.sequences:
-                self._fail("decision", f"sequence {decision.sequence} is created twice")
-            self.state.sequences[decision.sequence] = SequenceRow(
-                decision.request, decision.index, decision.parent
-            )
-        elif isinstance(decision, SequenceDropped):
-            row = self.state.sequences.get(decision.sequence)
-            if row is None or row.dropped:
-                self._fail("decision", f"sequence {decision.sequence} is dropped, but it is not there")
-            else:
-                row.dropped = True
-        elif isinstance(decision, Change):
-            self._move(
-                decision.request,
-                (decision.state_before, decision.place_before),
-                (decision.state_after, decision.place_after),
-            )
-
-    def _undecide(self, decision: AnyDecision) -> None:
-        if isinstance(decision, SequenceCreated):
-            self.state.sequences.pop(decision.sequence, None)
-        elif isinstance(decision, SequenceDropped):
-            self.state.sequences[decision.sequence].dropped = False
-        elif isinstance(decision, Change):
-            self._move(
-                decision.request,
-                (decision.state_after, decision.place_after),
-                (decision.state_before, decision.place_before),
-            )
+        self._requests.bring_forward(self.lanes)
 
     # -- backwards --------------------------------------------------------------------------------------------------
 
@@ -283,6 +204,8 @@ class Fold:
         """
         if record.record != self.record:
             raise ValueError(f"record {record.record} is not the last one, which is {self.record}")
+        if not self.undoable:
+            raise ValueError("this fold was made not to be undone")
         if isinstance(record, Gap):
             raise ValueError("a gap can't be undone: seek to a keyframe before it")
         if isinstance(record, Step):
@@ -312,19 +235,9 @@ class Fold:
         state.pins.clear()
         for block, pin in zip(u32(keyframe.pins.block).tolist(), keyframe.pins.pin, strict=True):
             state.pins.setdefault(block, Counter())[pin] += 1
-        state.requests.clear()
-        state.sequences.clear()
-        for row in keyframe.requests:
-            state.requests[row.request] = RequestRow(row.state, row.place)
-            state.facts[row.request] = RequestFacts(
-                row.name, row.prompt_tokens, row.max_tokens, row.n, row.priority
-            )
-        for sequence_row in keyframe.sequences:
-            state.sequences[sequence_row.sequence] = SequenceRow(
-                sequence_row.request, sequence_row.index, sequence_row.parent
-            )
+        self._requests.load(keyframe)
         self._intern(keyframe.contents)
-        state.next_content = max(state.next_content, keyframe.next_content)
+        state.contents.reserve(keyframe.next_content)
         self._usage = state.blocks.usage()
         for kind in ("blocks", "tables", "requests"):
             self.lanes.clear(kind)
@@ -351,42 +264,16 @@ class Fold:
             blocks=state.blocks.columns(),
             tables=state.table_columns(),
             pins=state.pin_columns(),
-            requests=[
-                RequestState(
-                    request=request,
-                    name=facts.name,
-                    state=row.state,
-                    place=row.place,
-                    prompt_tokens=facts.prompt_tokens,
-                    max_tokens=facts.max_tokens,
-                    n=facts.n,
-                    priority=facts.priority,
-                )
-                for request, row in sorted(state.requests.items())
-                for facts in (state.facts[request],)
-            ],
-            sequences=[
-                SequenceState(sequence=sequence, request=row.request, index=row.index, parent=row.parent)
-                for sequence, row in sorted(state.sequences.items())
-                if not row.dropped and row.request in state.requests
-            ],
+            requests=self._requests.requests(),
+            sequences=self._requests.sequences(),
             contents=self._live_contents(),
-            next_content=state.next_content,
+            next_content=state.contents.next,
         )
 
     def _live_contents(self) -> Contents:
         """The contents that blocks hold, with their ancestors."""
-        parents = self.state.contents
-        live: set[int] = set()
-        for content in np.unique(self.state.blocks.np_content).tolist():
-            while content != NONE and content in parents and content not in live:
-                live.add(content)
-                content = parents[content]
-        ordered = sorted(live)
-        return Contents(
-            content=np.array(ordered, dtype="<u4").tobytes(),
-            parent=np.array([parents[content] for content in ordered], dtype="<u4").tobytes(),
-        )
+        live, parents = self.state.contents.with_ancestors(np.unique(self.state.blocks.np_content))
+        return Contents(content=live.tobytes(), parent=parents.tobytes())
 
     # -- the whole --------------------------------------------------------------------------------------------------
 

@@ -30,13 +30,14 @@ class RequestRow:
 
 @dataclass(frozen=True)
 class RequestFacts:
-    """What never changes of a request: kept after its end, as undoing may bring it back."""
+    """What never changes of a request: kept after its end, as undoing may bring it back. ``sequences`` are all it had."""
 
     name: str
     prompt_tokens: int
     max_tokens: int
     n: int
     priority: int
+    sequences: list[int] = field(default_factory=list)
 
 
 @dataclass
@@ -143,12 +144,61 @@ class BlockState:
         )
 
 
+class ContentParents:
+    """The parent of each interned content: 4 bytes each, as a long session interns millions.
+
+    Every content below ``next`` was interned; the parent of one that no block held at the keyframe with which a fold began
+    is not known.
+    """
+
+    _UNKNOWN = 0xFFFFFFFE
+
+    def __init__(self) -> None:
+        self.next = 0
+        self._parents = np.full(1024, self._UNKNOWN, dtype=np.uint32)
+
+    def reserve(self, bound: int) -> None:
+        """Contents below ``bound`` were interned. Raises :class:`FrameError` past 2^30, which no session reaches."""
+        if bound > 1 << 30:
+            raise FrameError(f"content {bound - 1} is out of any order")
+        if bound > len(self._parents):
+            grown = np.full(max(bound, 2 * len(self._parents)), self._UNKNOWN, dtype=np.uint32)
+            grown[: len(self._parents)] = self._parents
+            self._parents = grown
+        self.next = max(self.next, bound)
+
+    def intern(self, contents: np.ndarray, parents: np.ndarray) -> None:
+        """``contents`` (u32) have ``parents`` (u32, ``NONE``: the first block of a prompt)."""
+        if len(contents) != len(parents):
+            raise FrameError(f"{len(contents)} contents have {len(parents)} parents")
+        if len(contents):
+            self.reserve(int(contents.max()) + 1)
+            self._parents[contents] = parents
+
+    def parent(self, content: int) -> int | None:
+        """The parent of a content (``NONE``: it has none); None where it is not known."""
+        if content >= self.next or self._parents[content] == self._UNKNOWN:
+            return None
+        return int(self._parents[content])
+
+    def with_ancestors(self, contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The known ones of ``contents`` (u32) with all their known ancestors, ascending, and the parents of each."""
+        live = np.zeros(self.next, dtype=bool)
+        fresh = contents[contents < self.next]
+        while len(fresh):
+            fresh = fresh[(self._parents[fresh] != self._UNKNOWN) & ~live[fresh]]
+            live[fresh] = True
+            parents = self._parents[fresh]
+            fresh = np.unique(parents[parents < self.next])
+        found = np.flatnonzero(live).astype("<u4")
+        return found, self._parents[found].astype("<u4")
+
+
 @dataclass
 class State:
     """All that a follower knows. ``tables`` maps (sequence, group) to {position: block}; a table without entries is absent.
 
-    ``facts`` and ``contents`` (content -> parent) only grow; neither is ever undone. Every content below ``next_content``
-    was interned; of one that no block held at the keyframe with which a fold began, the parent is not known here.
+    ``facts`` and ``contents`` are never undone.
     """
 
     blocks: BlockState
@@ -157,8 +207,7 @@ class State:
     requests: dict[int, RequestRow] = field(default_factory=dict)
     sequences: dict[int, SequenceRow] = field(default_factory=dict)
     facts: dict[int, RequestFacts] = field(default_factory=dict)
-    contents: dict[int, int] = field(default_factory=dict)
-    next_content: int = 0
+    contents: ContentParents = field(default_factory=ContentParents)
 
     def table_columns(self) -> TableColumns:
         """All entries as a keyframe carries them, ordered by sequence, group and position."""
