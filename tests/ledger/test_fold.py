@@ -14,8 +14,9 @@ from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed
+from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Operations, Step, Text
-from kvarium_ledger.state import BLOCK_COLUMNS, BlockState
+from kvarium_ledger.state import BLOCK_COLUMNS, BlockState, ContentParents
 from tests.ledger.hand_pool import HandPool
 
 BLOCKS, SIZE = 24, 4
@@ -227,3 +228,25 @@ def test_text_is_told_apart_from_the_step_and_can_be_left_out() -> None:
     assert any(isinstance(record, Text) for record in full)
     assert not any(isinstance(record, Text) for record in bare)
     assert [record.record for record in bare] == list(range(len(bare)))
+
+
+def test_a_fold_that_is_not_undone_forgets_what_has_ended_and_makes_the_same_keyframes() -> None:
+    _, records = session(8, steps=60)
+    keeps, forgets = Fold(BLOCKS, SIZE), Fold(BLOCKS, SIZE, undoable=False)
+    for record in records:
+        assert keeps.apply(record) == forgets.apply(record) == []
+        assert keeps.keyframe(0) == forgets.keyframe(0)
+    ended = len(keeps.state.facts) - len(keeps.state.requests)
+    assert ended > 20
+    assert len(forgets.state.facts) <= len(forgets.state.requests) + 12
+    with pytest.raises(ValueError, match="not to be undone"):
+        forgets.undo(records[-1])
+
+
+def test_a_keyframe_lists_the_contents_that_blocks_hold_with_their_ancestors() -> None:
+    parents = ContentParents()
+    parents.intern(np.array([0, 1, 2, 3], "<u4"), np.array([NONE, 0, 1, NONE], "<u4"))
+    live, their_parents = parents.with_ancestors(np.array([2, NONE], np.uint32))
+    assert live.tolist() == [0, 1, 2]
+    assert their_parents.tolist() == [NONE, 0, 1]
+    assert [parents.parent(content) for content in (2, 3, 4)] == [1, NONE, None]
