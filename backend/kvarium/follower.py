@@ -172,7 +172,15 @@ class Follower:
         keyframe = self._reader.keyframe_before(self.session, indexed)
         self._sent = keyframe.record
         active = [found for found in self._reader.requests(self.session) if found["ended_step"] is None]
-        return MirrorSetup(self.session, hello.num_blocks, hello.block_size, indexed, keyframe.frame, active)
+        return MirrorSetup(
+            self.session,
+            hello.num_blocks,
+            hello.block_size,
+            indexed,
+            keyframe.frame,
+            keyframe.stored_bytes,
+            active,
+        )
 
     def _feed(self, sink: BinaryIO) -> None:
         while not self._should_stop():

@@ -31,12 +31,14 @@ class Hub:
         self.live: dict[str, LiveSession] = {}
         self.linked = asyncio.Event()
         self.writer: Writer | None = None
+        self.drain_seconds = 3.0
         self._grace_seconds = grace_seconds
         self._ring_bytes = ring_bytes
         self._by_number: dict[int, LiveSession] = {}
         self._opening = asyncio.Lock()
         self._catching_up: dict[int, Follower] = {}
         self._ending: list[Follower] = []
+        self._stopping: list[Follower] = []
         self._ticker: asyncio.Task[None] | None = None
 
     # -- life -------------------------------------------------------------------------------------------------------
@@ -66,7 +68,10 @@ class Hub:
         self._ticker = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
-        """Let the mirrors finish (a few seconds), write all that is waiting, and close the recording."""
+        """Let the mirrors finish (for ``drain_seconds``), write all that is waiting, and close the recording.
+
+        An index that is not finished by then is finished by the next server of this recording.
+        """
         if self._ticker is not None:
             self._ticker.cancel()
         if self.writer is None:
@@ -77,15 +82,23 @@ class Hub:
             if session.link is not None:
                 session.link.close(1012, "the server ends")
             session.interrupt("the server ended")
+        self._stopping = followers
         for follower in followers:
-            follower.stop(3.0)
-        await asyncio.to_thread(self._join, followers)
+            follower.stop(self.drain_seconds)
+        await asyncio.to_thread(self._join, followers, self.drain_seconds + 5.0)
         await asyncio.to_thread(self.writer.stop)
 
+    def hurry(self) -> None:
+        """Somebody waits for the end: let mirrors go on for three more seconds at most."""
+        self.drain_seconds = 3.0
+        for follower in self._stopping:
+            follower.stop(self.drain_seconds)
+
     @staticmethod
-    def _join(followers: list[Follower]) -> None:
+    def _join(followers: list[Follower], timeout: float) -> None:
+        deadline = time.monotonic() + timeout
         for follower in followers:
-            follower.join(5.0)
+            follower.join(max(0.0, deadline - time.monotonic()))
 
     async def _tick(self) -> None:
         while True:

@@ -1,7 +1,9 @@
 """The server's own mirror of one session: it verifies every record, decides on keyframes and makes the index.
 
 It knows nothing of threads, processes or databases: frames in, rows out. A keyframe is stored each max(64 KiB, 8 × its
-size) of frames, so that a seek folds a bounded amount and keyframes add at most an eighth to a recording.
+size) of frames, so that keyframes add at most about an eighth to a recording. Its size is taken as stored (one of a
+million fresh blocks compresses to almost nothing) and a frame's as a quarter of its bytes, or both as sent, whichever
+comes first.
 """
 
 import msgspec
@@ -15,12 +17,13 @@ from kvarium_ledger.violations import Violation
 
 KEYFRAME_BYTES = 64 << 10
 KEYFRAME_FACTOR = 8
+_FRAMES_RATIO = 4
 
 
 class MirrorSetup(msgspec.Struct, frozen=True):
     """With what a mirror begins: the pool, and for a session whose index has begun where that ends.
 
-    ``keyframe`` is the last stored one, and ``requests`` are the rows of requests that had not ended. What is fed after
+    ``keyframe`` is the last stored one (``keyframe_stored``: its bytes in the database), and ``requests`` are the rows of requests that had not ended. What is fed after
     that, up to ``indexed``, is folded and gives no rows.
     """
 
@@ -29,6 +32,7 @@ class MirrorSetup(msgspec.Struct, frozen=True):
     block_size: int
     indexed: int = -1
     keyframe: bytes | None = None
+    keyframe_stored: int = 0
     requests: list[Row] = []
 
 
@@ -41,19 +45,19 @@ class Mirror:
         self.fault: str | None = None
         self.violations = 0
         self.store_keyframe = False
-        self._fold = Fold(setup.num_blocks, setup.block_size)
+        self._fold = Fold(setup.num_blocks, setup.block_size, undoable=False)
         self._indexer = Indexer(setup.session, setup.requests)
         self._silent_through = setup.indexed
         self._taken = setup.indexed
         self._bytes_since_keyframe = 0
-        self._keyframe_bytes = 0
+        self._keyframe_each = 0
         self._waits_for_keyframe = False
         if setup.keyframe is not None:
             keyframe = codec.open_frame(setup.keyframe)
             assert isinstance(keyframe, Keyframe)
             self._fold.load(keyframe)
             self.record = keyframe.record
-            self._keyframe_bytes = len(setup.keyframe)
+            self._space_keyframes(len(setup.keyframe), setup.keyframe_stored)
 
     @property
     def loaded(self) -> bool:
@@ -119,7 +123,7 @@ class Mirror:
 
     def _maybe_store_keyframe(self, record: AnyRecord, frame: bytes, fresh: bool) -> None:
         fold = self._fold
-        due = self._bytes_since_keyframe >= max(KEYFRAME_BYTES, KEYFRAME_FACTOR * self._keyframe_bytes)
+        due = self._bytes_since_keyframe >= max(KEYFRAME_BYTES, self._keyframe_each)
         if not fold.loaded or not (due or fresh or self.store_keyframe):
             return
         if isinstance(record, Keyframe):
@@ -128,6 +132,9 @@ class Mirror:
             origin, data = "fold", self.keyframe()
         row = keyframe_row(self.session, self.record, fold.step, fold.op, fold.time, origin, data)
         self._indexer.keyframe(row)
-        self._keyframe_bytes = len(data)
+        self._space_keyframes(len(data), len(row["data"]))
         self._bytes_since_keyframe = 0
         self.store_keyframe = False
+
+    def _space_keyframes(self, size: int, stored: int) -> None:
+        self._keyframe_each = KEYFRAME_FACTOR * min(size, _FRAMES_RATIO * stored)

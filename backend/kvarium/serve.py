@@ -21,6 +21,9 @@ from kvarium.recording.database import Database
 from kvarium.security import is_loopback
 from kvarium_ledger.codec import MAX_FRAME_BYTES
 
+_DRAIN_SECONDS = 60.0
+"""How long a server whose engine has ended waits for the index to be finished; Ctrl-C ends the wait."""
+
 
 @dataclass
 class ServeOptions:
@@ -173,6 +176,7 @@ class _Run:
                 f"{hello.num_blocks} blocks of {hello.block_size}"
             )
         status = await ending
+        hub.drain_seconds = _DRAIN_SECONDS
         how = "ended" if status == 0 else f"ended with status {status}"
         say(f"the engine {how}" + ("" if linked else " before it was linked"))
         if linked and not self.options.exit_with_engine:
@@ -209,6 +213,8 @@ class _Run:
 
     def _signalled(self) -> None:
         self._interrupts += 1
+        if self._application.hub is not None:
+            self._application.hub.hurry()
         if self._interrupts == 1:
             self.options.say("stopping: the engine says goodbye, what is waiting is written")
             self._stop.set()

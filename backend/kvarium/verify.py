@@ -53,7 +53,7 @@ class _Verification:
         self.session = session
         self.findings = Findings()
         hello, _ = reader.hello(session)
-        self.fold = Fold(hello.num_blocks, hello.block_size)
+        self.fold = Fold(hello.num_blocks, hello.block_size, undoable=False)
         self.at = -1
         self.steps = 0
         self.keyframes = self._readable_keyframes()
@@ -130,7 +130,7 @@ class _Verification:
         if not isinstance(decoded, Keyframe):
             self.findings.violate(f"the keyframe at record {record} is a {type(decoded).__name__.lower()}")
             return
-        scratch = Fold(self.fold.state.blocks.num_blocks, self.fold.block_size)
+        scratch = Fold(self.fold.state.blocks.num_blocks, self.fold.block_size, undoable=False)
         scratch.load(decoded)
         lanes = differing(scratch.lanes.digest(), self.fold.lanes.digest())
         if lanes or (decoded.step, decoded.op) != (self.fold.step, self.fold.op):

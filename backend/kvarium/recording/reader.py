@@ -29,10 +29,11 @@ class Frame(NamedTuple):
 
 
 class StoredKeyframe(NamedTuple):
-    """A keyframe's place and its frame."""
+    """A keyframe's place, its frame, and how many bytes that takes as it is stored."""
 
     record: int
     frame: bytes
+    stored_bytes: int
 
 
 class Reader:
@@ -220,7 +221,8 @@ class Reader:
     def open_keyframe(self, row: Row) -> StoredKeyframe:
         """A stored keyframe. Raises :class:`DamagedRecordingError` when it is not what was written."""
         what = f"the keyframe at record {row['record']}"
-        return StoredKeyframe(row["record"], decompress(row["data"], row["bytes"], row["checksum"], what))
+        frame = decompress(row["data"], row["bytes"], row["checksum"], what)
+        return StoredKeyframe(row["record"], frame, len(row["data"]))
 
     def _keyframe_among_frames(self, session: int, record: int) -> StoredKeyframe:
         """Where the index holds no keyframe (a killed server), one of the engine's serves."""
@@ -228,7 +230,7 @@ class Reader:
         for frame in self.frames(session, -1, record):
             assert frame.head.record is not None
             if frame.head.type == "keyframe" and (found is None or frame.head.record < record):
-                found = StoredKeyframe(frame.head.record, frame.bytes)
+                found = StoredKeyframe(frame.head.record, frame.bytes, len(frame.bytes))
         if found is None:
             raise OutOfRangeError(f"record {record} is before the recording's first keyframe")
         return found
