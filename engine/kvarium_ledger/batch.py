@@ -27,12 +27,14 @@ def apply_batch(state: BlockState, columns: OperationColumns) -> None:
 
     # numpy assigns the values of a repeated index in order, so the last one stays.
     moves = columns.mask(_O.allocate, _O.reuse, _O.copy, _O.free)
-    ticket = np.where(kind[moves] == _O.free, columns.ticket, np.nan)
+    ticket = np.where(kind[moves] == int(_O.free), columns.ticket, np.nan)
     state.np_ticket[block[moves]] = ticket
     fills = columns.mask(_O.allocate, _O.copy, _O.fill)
     state.np_filled[block[fills]] = columns.expand("filled_after")[fills]
     labels = columns.mask(_O.evict, _O.cache)
-    state.np_content[block[labels]] = np.where(kind[labels] == _O.cache, columns.content, np.uint32(NONE))
+    state.np_content[block[labels]] = np.where(
+        kind[labels] == int(_O.cache), columns.content, np.uint32(NONE)
+    )
     _count_hits(state, columns)
 
 
@@ -40,7 +42,7 @@ def _count_hits(state: BlockState, columns: OperationColumns) -> None:
     """Hits after the last reset of each block (an evict), added to what was there where none is reset."""
     resets = np.flatnonzero(columns.mask(_O.evict))
     hits = np.flatnonzero(
-        columns.mask(_O.reuse) | (columns.mask(_O.share) & (columns.cause == Cause.prefix_hit))
+        columns.mask(_O.reuse) | (columns.mask(_O.share) & (columns.cause == int(Cause.prefix_hit)))
     )
     if len(resets):
         touched, inverse = np.unique(columns.block, return_inverse=True)

@@ -89,9 +89,10 @@ class OperationColumns:
 
     def mask(self, *kinds: Operation) -> np.ndarray:
         """``[operations] bool``: is it one of ``kinds``?"""
-        result = self.kind == kinds[0]
+        # As an int: numpy looks for a dozen attributes on an enum's member.
+        result = self.kind == int(kinds[0])
         for kind in kinds[1:]:
-            result |= self.kind == kind
+            result |= self.kind == int(kind)
         return result
 
     def expand(self, name: str) -> np.ndarray:

@@ -32,7 +32,8 @@ SALTS: Final[dict[str, tuple[int, int]]] = {
 """What is added before the finaliser, a value a lane: rows of different sets do not cancel."""
 
 _U32 = np.uint32
-_M = [[_U32(m) for m in lane] for lane in MULTIPLIERS]
+_M = np.array(MULTIPLIERS, dtype=_U32).T[:, :, np.newaxis]
+_S = {kind: np.array(pair, dtype=_U32)[:, np.newaxis] for kind, pair in SALTS.items()}
 
 
 def _fmix32(h: np.ndarray) -> np.ndarray:
@@ -46,13 +47,12 @@ def _fmix32(h: np.ndarray) -> np.ndarray:
 
 def row_sums(kind: str, *words: np.ndarray) -> tuple[int, int]:
     """The sum of the rows' values in both lanes of the set ``kind``; each of ``words`` is ``[rows] u32``."""
-    sums: list[int] = []
-    for lane in range(2):
-        h = np.full(len(words[0]), SALTS[kind][lane], dtype=_U32)
-        for word, multiplier in zip(words, _M[lane], strict=False):
-            h += word * multiplier
-        sums.append(int(_fmix32(h).sum(dtype=np.uint64)) & 0xFFFFFFFF)
-    return sums[0], sums[1]
+    h = np.empty((2, len(words[0])), dtype=_U32)
+    h[:] = _S[kind]
+    for i, word in enumerate(words):
+        h += word * _M[i]
+    sums = _fmix32(h).sum(axis=1, dtype=np.uint64).tolist()
+    return sums[0] & 0xFFFFFFFF, sums[1] & 0xFFFFFFFF
 
 
 _CANONICAL_NAN = 0x7FF8000000000000

@@ -7,8 +7,10 @@ A fold begins with a keyframe. It never raises for what a record says: it report
 of them, and goes on, so that a picture can still be drawn, in red.
 """
 
-from collections import Counter
+from collections import Counter, deque
+from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +25,11 @@ from kvarium_ledger.records import AnyRecord, Contents, Digest, Gap, Keyframe, S
 from kvarium_ledger.request_fold import RequestFold
 from kvarium_ledger.state import BlockState, State, request_sums, table_sums
 from kvarium_ledger.violations import Violation, ViolationKind
+
+
+def _advance(ticks: Iterator[None], count: int | None) -> None:
+    """Draw ``count`` items of an iterator (None: all that are left), and throw them away."""
+    deque(islice(ticks, None if count is None else max(0, count)), maxlen=0)
 
 
 class Usage(NamedTuple):
@@ -168,24 +175,17 @@ class Fold:
         self.lanes.subtract("blocks", state.sums(touched))
         self._usage = self._usage - state.usage(touched)
         ticks = self._blocks.begin(columns, backwards=not forwards)
-        if forwards:
-            done = 0
-            for decision in decided:
-                while done < min(decision.op - first, len(columns)):
-                    next(ticks)
-                    done += 1
+        done = 0
+        for decision in decided if forwards else reversed(decided):
+            before = decision.op - first
+            upto = before if forwards else len(columns) - before
+            _advance(ticks, upto - done)
+            done = max(done, upto)
+            if forwards:
                 self._requests.apply(decision)
-            for _ in ticks:
-                pass
-        else:
-            left = len(columns)
-            for decision in reversed(decided):
-                while left > decision.op - first and left:
-                    next(ticks)
-                    left -= 1
+            else:
                 self._requests.undo(decision)
-            for _ in ticks:
-                pass
+        _advance(ticks, None)
         self.lanes.add("blocks", state.sums(touched))
         self._usage = self._usage + state.usage(touched)
         added, removed = entry_sums(columns)
