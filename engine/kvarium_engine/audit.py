@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 def default_interval(num_blocks: int) -> int:
     """Steps between two audits, so that they cost under 1 %: an audit walks all blocks, at some 0.1 µs each."""
-    return max(256, num_blocks // 8)
+    return max(64, num_blocks // 8)
 
 
 class Auditor:
@@ -40,13 +40,16 @@ class Auditor:
     def __init__(self, pool: BlockPool, roster: Roster) -> None:
         self.pool = pool
         self.roster = roster
+        self._told = False
 
     def _blocks(self) -> BlockState:
         """The block columns, with tickets for the blocks that the queue's links reach."""
         try:
             reached = self.pool.queue.walk()
         except BrokenQueueError as error:
-            log.error("the free queue is broken: %s", error.args[0])
+            if not self._told:
+                log.error("the free queue is broken: %s", error.args[0])
+                self._told = True
             reached = error.args[1]
         real, found = self.pool.state, BlockState(self.pool.num_blocks)
         found.np_generation[:] = real.np_generation

@@ -145,7 +145,7 @@ def test_an_audit_comes_every_so_many_steps_and_agrees() -> None:
 
 
 def test_audits_of_a_large_pool_are_rare() -> None:
-    assert default_interval(512) == 256
+    assert default_interval(512) == 64
     assert default_interval(1_000_000) == 125_000
 
 
