@@ -13,8 +13,6 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-import numpy as np
-
 from kvarium_ledger.block_fold import BlockFold, entry_sums
 from kvarium_ledger.codec import FrameError, UnknownOperationError
 from kvarium_ledger.columns import OperationColumns, u32
@@ -272,7 +270,7 @@ class Fold:
 
     def _live_contents(self) -> Contents:
         """The contents that blocks hold, with their ancestors."""
-        live, parents = self.state.contents.with_ancestors(np.unique(self.state.blocks.np_content))
+        live, parents = self.state.contents.with_ancestors(self.state.blocks.np_content)
         return Contents(content=live.tobytes(), parent=parents.tobytes())
 
     # -- the whole --------------------------------------------------------------------------------------------------

@@ -184,12 +184,16 @@ class ContentParents:
     def with_ancestors(self, contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The known ones of ``contents`` (u32) with all their known ancestors, ascending, and the parents of each."""
         live = np.zeros(self.next, dtype=bool)
+        # np.unique hashes or sorts; of equal ones the one that wrote last stays, which costs a tenth.
+        place = np.empty(self.next, dtype=np.uint32)
         fresh = contents[contents < self.next]
         while len(fresh):
-            fresh = fresh[(self._parents[fresh] != self._UNKNOWN) & ~live[fresh]]
+            order = np.arange(len(fresh), dtype=np.uint32)
+            place[fresh] = order
+            fresh = fresh[(place[fresh] == order) & (self._parents[fresh] != self._UNKNOWN) & ~live[fresh]]
             live[fresh] = True
             parents = self._parents[fresh]
-            fresh = np.unique(parents[parents < self.next])
+            fresh = parents[parents < self.next]
         found = np.flatnonzero(live).astype("<u4")
         return found, self._parents[found].astype("<u4")
 
