@@ -11,6 +11,7 @@ from kvarium.live_session import LiveSession
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
+from kvarium.recording.seek import Seeker
 from kvarium.recording.writer import RecordingFault, Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
@@ -28,6 +29,7 @@ class Hub:
     def __init__(self, database: Database, grace_seconds: float = 10.0, ring_bytes: int = 32 << 20) -> None:
         self.database = database
         self.reader = Reader(database)
+        self.seeker = Seeker(self.reader)
         self.live: dict[str, LiveSession] = {}
         self.linked = asyncio.Event()
         self.writer: Writer | None = None

@@ -85,7 +85,7 @@ async def seek(
         else:
             assert record is not None
             first = last = record
-        return codec.pack(hub.reader.seek(number, first, last, ahead_bytes))
+        return codec.pack(hub.seeker.seek(number, first, last, ahead_bytes))
 
     return Response(await _read(read), media_type="application/octet-stream")
 

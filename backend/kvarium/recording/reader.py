@@ -1,7 +1,4 @@
-"""Reading a recording: sessions, frames, and the seek.
-
-    seek(step 812)   keyframe k ─ frames k+1 … r ─ (r: the record of step 812, and its text) ─ some frames ahead
-                     └ the last one stored before r
+"""Reading a recording: sessions, frames, keyframes and the index.
 
 Reads are snapshots and take no lock that a writer would wait for.
 """
@@ -154,7 +151,7 @@ class Reader:
                 break
         return found
 
-    # -- seek -------------------------------------------------------------------------------------------------------
+    # -- places -------------------------------------------------------------------------------------------------------
 
     def records_of_step(self, session: int, step: int) -> tuple[int, int]:
         """The record of a step and its last one (its text's, where there is one)."""
@@ -235,33 +232,14 @@ class Reader:
             raise OutOfRangeError(f"record {record} is before the recording's first keyframe")
         return found
 
-    def seek(self, session: int, record: int, last: int, ahead_bytes: int) -> list[bytes]:
-        """A keyframe before ``record``, every frame after it through ``last``, and about ``ahead_bytes`` more."""
-        row = self.session(session)
-        first_record, last_record = row["first_record"], row["last_record"]
-        if last_record is None or not first_record <= record <= last_record:
-            held = "holds no records yet" if last_record is None else f"holds {first_record} to {last_record}"
-            raise OutOfRangeError(f"record {record} is not in the recording, which {held}")
-        keyframe = self.keyframe_before(session, record)
-        frames = [keyframe.frame]
-        ahead = 0
-        previous = keyframe.record
-        for frame in self.frames(session, keyframe.record):
-            number = frame.head.record
-            assert number is not None
-            if number != previous + 1 and frame.head.type != "gap":
-                if previous >= last:
-                    break
-                raise OutOfRangeError(
-                    f"record {record} can't be reached: records {previous + 1} to {number - 1} were not stored"
-                )
-            previous = number
-            if number > last:
-                if ahead >= ahead_bytes:
-                    break
-                ahead += len(frame.bytes)
-            frames.append(frame.bytes)
-        return frames
+    def bytes_between(self, session: int, after: int, before: int) -> int:
+        """About how many bytes of frames lie after the record ``after`` and before ``before``."""
+        columns = tables.chunk.c
+        query = sa.select(sa.func.coalesce(sa.func.sum(columns.bytes), 0)).where(
+            columns.session == session, columns.first > after, columns.last < before
+        )
+        with self.database.engine.connect() as connection:
+            return int(connection.execute(query).scalar_one())
 
     # -- the index --------------------------------------------------------------------------------------------------
 

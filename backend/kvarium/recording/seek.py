@@ -1,0 +1,128 @@
+"""The seek: everything that is needed to show one step, and not much more.
+
+    seek(step 812)   keyframe k ─ frames k+1 … r ─ (r: the record of step 812, and its text) ─ some frames ahead
+                     └ the last one stored before r; or, where more than a few megabytes lie between, one made here
+
+States that were made on the way are kept in memory (up to a bound), so that who drags a slider over a recording of a
+million blocks waits once.
+"""
+
+import threading
+from collections import OrderedDict, deque
+
+from kvarium.errors import DamagedRecordingError, OutOfRangeError
+from kvarium.recording.fast_forward import FastState
+from kvarium.recording.reader import Frame, Reader
+from kvarium_ledger import codec
+from kvarium_ledger.records import Keyframe
+
+_FAST_FORWARD_BYTES = 4 << 20
+"""With more than this between keyframe and target, a keyframe nearer to the target is made."""
+
+_LEG_BYTES = 16 << 20
+"""On the way a state is kept each so many bytes of frames."""
+
+
+class Seeker:
+    """Seeks in the recordings of a reader. ``cache_bytes`` bounds the states that are kept."""
+
+    def __init__(self, reader: Reader, cache_bytes: int = 256 << 20) -> None:
+        self.reader = reader
+        self._cache_bytes = cache_bytes
+        self._states: OrderedDict[tuple[int, int], FastState] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def seek(self, session: int, record: int, last: int, ahead_bytes: int) -> list[bytes]:
+        """A keyframe before ``record``, every frame after it through ``last``, and about ``ahead_bytes`` more."""
+        row = self.reader.session(session)
+        first_record, last_record = row["first_record"], row["last_record"]
+        if last_record is None or not first_record <= record <= last_record:
+            held = "holds no records yet" if last_record is None else f"holds {first_record} to {last_record}"
+            raise OutOfRangeError(f"record {record} is not in the recording, which {held}")
+        keyframe_record, keyframe = self._keyframe(session, row["num_blocks"], record, ahead_bytes)
+        frames = [keyframe]
+        ahead = 0
+        previous = keyframe_record
+        for frame in self.reader.frames(session, keyframe_record):
+            number = frame.head.record
+            assert number is not None
+            if number != previous + 1 and frame.head.type != "gap":
+                if previous >= last:
+                    break
+                raise OutOfRangeError(
+                    f"record {record} can't be reached: records {previous + 1} to {number - 1} were not stored"
+                )
+            previous = number
+            if number > last:
+                if ahead >= ahead_bytes:
+                    break
+                ahead += len(frame.bytes)
+            frames.append(frame.bytes)
+        return frames
+
+    def _keyframe(self, session: int, num_blocks: int, record: int, near_bytes: int) -> tuple[int, bytes]:
+        stored = self.reader.keyframe_before(session, record)
+        if self.reader.bytes_between(session, stored.record, record) <= _FAST_FORWARD_BYTES + near_bytes:
+            return stored.record, stored.frame
+        state = self._cached_before(session, record, stored.record)
+        if state is None:
+            decoded = codec.open_frame(stored.frame)
+            if not isinstance(decoded, Keyframe):
+                raise DamagedRecordingError(f"the keyframe at record {stored.record} is none")
+            state = FastState(decoded, num_blocks)
+        state = self._fast_forward(session, state, record, near_bytes)
+        return state.record, codec.seal(state.keyframe())
+
+    def _fast_forward(self, session: int, state: FastState, record: int, near_bytes: int) -> FastState:
+        """Go on to about ``near_bytes`` of frames before ``record``: so much can be stepped back from there."""
+        window: deque[Frame] = deque()
+        size = 0
+        expected = state.record + 1
+        for frame in self.reader.frames(session, state.record, record - 1):
+            if frame.head.type == "gap" or frame.head.record != expected:
+                # Behind lost records the engine's keyframe is needed, which stands among the frames.
+                break
+            expected += 1
+            window.append(frame)
+            size += len(frame.bytes)
+            if size >= _LEG_BYTES + near_bytes:
+                size = self._leg(session, state, window, size, near_bytes)
+                state = state.copy()
+        self._leg(session, state, window, size, near_bytes)
+        return state
+
+    def _leg(self, session: int, state: FastState, window: deque[Frame], size: int, near_bytes: int) -> int:
+        """Advance over all of ``window`` but its last ``near_bytes``, and keep the state; what is left of ``size``."""
+        passed: list[tuple[str, int, bytes]] = []
+        while window and size - len(window[0].bytes) >= near_bytes:
+            frame = window.popleft()
+            size -= len(frame.bytes)
+            assert frame.head.record is not None
+            passed.append((frame.head.type, frame.head.record, frame.bytes))
+        if passed:
+            state.advance(passed)
+            self._keep(session, state)
+        return size
+
+    # -- states in memory -------------------------------------------------------------------------------------------
+
+    def _cached_before(self, session: int, record: int, least: int) -> FastState | None:
+        """A copy of the last state kept between the records ``least`` and ``record``."""
+        with self._lock:
+            found = [at for number, at in self._states if number == session and least < at < record]
+            if not found:
+                return None
+            key = (session, max(found))
+            self._states.move_to_end(key)
+            state = self._states[key]
+        return state.copy()
+
+    def _keep(self, session: int, state: FastState) -> None:
+        """Keep a state, which is not changed from now on; the ones not used for longest go."""
+        with self._lock:
+            self._states[session, state.record] = state
+            self._states.move_to_end((session, state.record))
+            while (
+                len(self._states) > 1 and sum(kept.size for kept in self._states.values()) > self._cache_bytes
+            ):
+                self._states.popitem(last=False)
