@@ -1,5 +1,7 @@
 """The head of a frame: where its record stands, read without decoding the rest."""
 
+from typing import Annotated
+
 import msgspec
 
 from kvarium_ledger import codec
@@ -9,15 +11,19 @@ class _Kinds(msgspec.Struct, frozen=True):
     kind: bytes = b""
 
 
+# Below 2^53, as the format says: a page counts in doubles and a database in signed 64 bits.
+_Number = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
+
+
 class _Body(msgspec.Struct):
     type: str
-    record: int | None = None
-    step: int | None = None
-    time: int | None = None
-    sealed: int | None = None
-    op: int | None = None
-    first: int | None = None
-    last: int | None = None
+    record: _Number | None = None
+    step: Annotated[int, msgspec.Meta(ge=-1, lt=1 << 53)] | None = None
+    time: _Number | None = None
+    sealed: _Number | None = None
+    op: _Number | None = None
+    first: _Number | None = None
+    last: _Number | None = None
     operations: _Kinds = _Kinds()
 
 

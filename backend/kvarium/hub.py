@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import time
 from functools import partial
 
@@ -18,6 +19,8 @@ from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import VERSION
 
 MAX_VIEWERS = 1000
+
+_SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Hub:
@@ -148,8 +151,10 @@ class Hub:
                 f"this engine writes version {hello.version} of the ledger, this server reads up to {VERSION}: "
                 "the server needs a newer kvarium"
             )
-        if hello.num_blocks < 1 or hello.block_size < 1:
+        if not (0 < hello.num_blocks < 1 << 32 and 0 < hello.block_size <= 1 << 20):
             raise KvariumError(f"a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none")
+        if not _SESSION_ID.fullmatch(hello.session):
+            raise KvariumError(f"a session's id is a UUID, not {hello.session[:80]!r}")
         if self.writer is None:
             raise KvariumError(f"this server only reads: {self.database.where} was opened read-only")
         async with self._opening:

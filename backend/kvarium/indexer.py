@@ -39,6 +39,11 @@ CHANGES = (Submitted, Admitted, Preempted, Finished, Aborted, Refused)
 """The decisions that move a request."""
 
 
+def _stored(text: str | None) -> str | None:
+    """Text as any database takes it: PostgreSQL has no NUL."""
+    return text if text is None else text.replace("\0", "\ufffd")
+
+
 def _states(fold: Fold, before: list[AnyDecision] | None = None) -> Counter[str]:
     """How many requests are in which state, now or before the decisions ``before``."""
     states = Counter[str](row.state for row in fold.state.requests.values())
@@ -165,7 +170,7 @@ class Indexer:
                 "kind": kind,
                 "record": record,
                 "count": count,
-                "message": message,
+                "message": _stored(message),
             }
         )
 
@@ -180,7 +185,7 @@ class Indexer:
             return
         if isinstance(decision, Submitted):
             self._requests[request] = {
-                "name": decision.name,
+                "name": _stored(decision.name),
                 "state": "waiting",
                 "prompt_tokens": decision.prompt_tokens,
                 "max_tokens": decision.max_tokens,
@@ -212,7 +217,7 @@ class Indexer:
             row |= {
                 "state": type(decision).__name__.lower(),
                 "reason": getattr(decision, "reason", None),
-                "message": getattr(decision, "message", None),
+                "message": _stored(getattr(decision, "message", None)),
                 "ended_step": step.step,
                 "ended_time": step.sealed,
             }
@@ -256,7 +261,7 @@ class Indexer:
         if text.pieces.token:
             tokens = u32(text.pieces.token).tolist()
             self._rows.pieces += [
-                {"session": self.session, "token": token, "piece": piece}
+                {"session": self.session, "token": token, "piece": _stored(piece)}
                 for token, piece in dict(zip(tokens, text.pieces.piece, strict=True)).items()
             ]
 

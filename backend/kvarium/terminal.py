@@ -49,7 +49,10 @@ def duration(nanoseconds: int) -> str:
 
 def started(utc_us: int) -> str:
     """A moment, in local time."""
-    return datetime.fromtimestamp(utc_us / 1e6).strftime("%Y-%m-%d %H:%M:%S")
+    try:
+        return datetime.fromtimestamp(utc_us / 1e6).strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return "unknown"
 
 
 def session_lines(row: Row) -> str:

@@ -27,7 +27,7 @@ TOKEN = "a token of the tests"
 class RunningServer:
     """A server over the recording at ``path``."""
 
-    def __init__(self, path: Path, read_only: bool = False, **options: Any) -> None:
+    def __init__(self, path: Path | str, read_only: bool = False, **options: Any) -> None:
         self.path = path
         self.database = open_for_reading(str(path)) if read_only else open_for_server(str(path))
         self._socket = bind("127.0.0.1", 0)
@@ -130,7 +130,7 @@ def wait_for(condition: Callable[[], bool], timeout: float = 30.0) -> None:
 
 
 @contextmanager
-def running(path: Path, **options: Any) -> Iterator[RunningServer]:
+def running(path: Path | str, **options: Any) -> Iterator[RunningServer]:
     server = RunningServer(path, **options)
     try:
         yield server

@@ -1,13 +1,15 @@
 """From an engine to disk and viewers: bytes unchanged, acknowledged when committed, resent after a break."""
 
 import httpx2
+import msgspec
 import pytest
 from websockets.exceptions import InvalidStatus
 
 from kvarium_ledger import codec
+from kvarium_ledger.decisions import Submitted
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Bye, Hello, Rejected, Status, Welcome
-from kvarium_ledger.records import Gap, Keyframe, Record, Step
+from kvarium_ledger.records import Gap, Keyframe, Operations, Record, Step
 from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, hello, record_of
 from tests.backend.running_server import RunningServer, wait_for
 
@@ -224,6 +226,9 @@ def test_an_engine_without_the_token_is_refused(server: RunningServer, token: st
     [
         (hello(version=99), "newer kvarium"),
         (hello(num_blocks=0), "a pool of 0 blocks"),
+        (hello(num_blocks=1 << 40), "a pool of 1099511627776 blocks"),
+        (hello("../../etc/passwd"), "is a UUID"),
+        (hello("<script>"), "is a UUID"),
         (Bye(), "begins with a hello"),
     ],
 )
@@ -288,3 +293,41 @@ def test_the_server_answers_with_health_and_its_version(server: RunningServer) -
     assert server.http.get("/api/nothing").status_code == 404
     assert server.http.get("/api/sessions/nothing").status_code == 404
     assert isinstance(server.http, httpx2.Client)
+
+
+def test_a_number_past_two_to_the_53_is_refused(
+    server: RunningServer, engine: HandEngine, frames: list[bytes]
+) -> None:
+    engine.send(
+        [*frames[:3], codec.seal(Gap(record=1 << 60, time=7, first=3, last=(1 << 60) - 1, reason="far"))]
+    )
+    engine.wait(lambda: engine.rejected is not None)
+    assert "record" in (engine.rejected or "")
+
+
+def test_what_no_index_takes_is_recorded_all_the_same(server: RunningServer, engine: HandEngine) -> None:
+    frames = hand_frames(10)
+    last = record_of(frames[-1])
+    state = decoded(frames[-2])
+    assert isinstance(state, Step)
+    # A request whose numbers no database takes, in a step that is otherwise lawful.
+    huge = Submitted(
+        op=state.op + len(state.operations.kind),
+        request=1 << 31,
+        state_after="waiting",
+        place_after=1e9,
+        name="hu\0ge",
+        prompt_tokens=(1 << 64) - 1,
+        max_tokens=1,
+    )
+    step = msgspec.structs.replace(
+        state, record=last + 1, step=state.step + 1, op=huge.op, operations=Operations(), decisions=[huge]
+    )
+    engine.send([*frames, codec.seal(step)])
+    engine.wait_acked(last + 1)
+    session = engine.hello.session
+    assert len(server.bytes(f"/sessions/{session}/frames", after=last)) == 1
+    more = msgspec.structs.replace(step, record=last + 2, step=step.step + 1, decisions=[])
+    engine.send([codec.seal(more)])
+    engine.wait_acked(last + 2)
+    assert server.get(f"/sessions/{session}")["records"] == last + 3

@@ -140,6 +140,8 @@ class _PostgresLock(_ServerLock):
 
     def release(self) -> None:
         if self._connection is not None:
+            # Not back into the pool, which is closed by now: the lock lasts as long as its connection.
+            self._connection.invalidate()
             self._connection.close()
             self._connection = None
 

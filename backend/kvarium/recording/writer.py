@@ -9,6 +9,7 @@ bound the oldest are given up, which :class:`RecordingFault` tells, and recordin
 """
 
 import contextlib
+import logging
 import queue
 import threading
 import time
@@ -19,7 +20,7 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
 from kvarium.errors import KvariumError
 from kvarium.heads import Head
@@ -81,6 +82,8 @@ class _Flush:
 class _Stop:
     pass
 
+
+log = logging.getLogger(__name__)
 
 _MAX_INDEX_ROWS = 200_000
 
@@ -186,27 +189,37 @@ class Writer:
         stopping = False
         while not stopping:
             flushes: list[Future[None]] = []
-            for job in self._next_jobs():
-                if isinstance(job, _Append):
-                    self._take(job)
-                elif isinstance(job, IndexRows):
-                    self._index_since = self._index_since if self._index else time.monotonic()
-                    self._index.append(job)
-                elif isinstance(job, _Open):
-                    self._open(job)
-                elif isinstance(job, _SetState):
-                    self._states.append(job)
-                elif isinstance(job, _Flush):
-                    flushes.append(job.future)
-                else:
-                    stopping = True
-            force = stopping or bool(flushes)
-            self._seal_batches(force)
-            self._commit(force)
+            try:
+                stopping = self._turn(flushes)
+            except Exception:
+                # Whatever it was, the next record must find a writer.
+                log.exception("the writer met a fault of its own")
             for future in flushes:
                 future.set_result(None)
         for failed in self._drain_refused():
             failed.set_exception(KvariumError("the recording is closed"))
+
+    def _turn(self, flushes: "list[Future[None]]") -> bool:
+        """Take what has come and commit what is due; True: it was told to stop."""
+        stopping = False
+        for job in self._next_jobs():
+            if isinstance(job, _Append):
+                self._take(job)
+            elif isinstance(job, IndexRows):
+                self._index_since = self._index_since if self._index else time.monotonic()
+                self._index.append(job)
+            elif isinstance(job, _Open):
+                self._open(job)
+            elif isinstance(job, _SetState):
+                self._states.append(job)
+            elif isinstance(job, _Flush):
+                flushes.append(job.future)
+            else:
+                stopping = True
+        force = stopping or bool(flushes)
+        self._seal_batches(force)
+        self._commit(force)
+        return stopping
 
     def _next_jobs(self) -> list[_Job]:
         try:
@@ -296,17 +309,11 @@ class Writer:
                         insert_index(connection, rows)
                 for state in states:
                     session_state(connection, state.session, state.state, state.reason)
-        except IntegrityError as error:
-            if not index:
-                self._failed(explain(error))
-                return
-            # An index that does not fit must not keep records from being stored; it can be made again.
-            self._unindexed |= {rows.session for rows in index}
-            self._index = []
-            self._commit(force)
-            return
-        except SQLAlchemyError as error:
+        except (OperationalError, InterfaceError) as error:
             self._failed(explain(error))
+            return
+        except Exception as error:
+            self._refused(error, index)
             return
         self._chunks, self._states = [], []
         done = {id(rows) for rows in index}
@@ -324,6 +331,18 @@ class Writer:
             del self._faults[session]
             self._on_fault(session, None)
 
+    def _refused(self, error: Exception, index: list[IndexRows]) -> None:
+        """The database does not take what it was given, and will not a second time either."""
+        if index:
+            # An index that does not fit must not keep records from being stored; it can be made again.
+            self._unindexed |= {rows.session for rows in index}
+            self._index = []
+        else:
+            self._give_up(self._chunks)
+            self._states = []
+            self._failed(explain(error))
+        self._commit(force=True)
+
     def _failed(self, reason: str) -> None:
         self._retry_at = time.monotonic() + self._retry_seconds
         self._give_up_beyond_memory()
@@ -339,16 +358,23 @@ class Writer:
     def _give_up_beyond_memory(self) -> None:
         """Drop the oldest chunks, and the index that would depend on them: it can be made again from what is stored."""
         held = sum(chunk.bytes for chunk in self._chunks)
-        while held > self._memory_bytes and self._chunks:
-            chunk = self._chunks.pop(0)
-            held -= chunk.bytes
-            with self._lock:
-                self.pending_bytes -= chunk.bytes
+        beyond: list[SealedChunk] = []
+        while held > self._memory_bytes and len(beyond) < len(self._chunks):
+            beyond.append(self._chunks[len(beyond)])
+            held -= beyond[-1].bytes
+        self._give_up(beyond)
+        if sum(len(rows) for rows in self._index) > _MAX_INDEX_ROWS:
+            self._unindexed |= {rows.session for rows in self._index}
+            self._index = []
+
+    def _give_up(self, chunks: list[SealedChunk]) -> None:
+        """The oldest chunks are lost to the recording. They are acknowledged: an engine that fills up loses for all."""
+        self._chunks = self._chunks[len(chunks) :]
+        with self._lock:
+            self.pending_bytes -= sum(chunk.bytes for chunk in chunks)
+        for chunk in chunks:
             tally = self._tally(chunk.session)
             tally.lost += chunk.records
             if tally.lost_since is None:
                 tally.lost_since = chunk.first
             self._on_commit(chunk.session, chunk.last)
-        if sum(len(rows) for rows in self._index) > _MAX_INDEX_ROWS:
-            self._unindexed |= {rows.session for rows in self._index}
-            self._index = []
