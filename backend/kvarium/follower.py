@@ -7,28 +7,17 @@ A mirror may lag and nobody waits for it. The follower holds no queue: it rememb
 and takes what follows from the session's ring, or from the recording where the ring has moved on.
 """
 
-import contextlib
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import BinaryIO, cast
 
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import KvariumError
 from kvarium.mirror import MirrorSetup
-from kvarium.mirror_process import (
-    Ask,
-    Frames,
-    MirrorKeyframe,
-    Progress,
-    ToMirror,
-    read_from_mirror,
-    write_message,
-)
+from kvarium.mirror_client import MirrorClient
+from kvarium.mirror_process import Ask, Frames, FromMirror, MirrorKeyframe, ToMirror
 from kvarium.recording.database import explain
 from kvarium.recording.reader import Reader
 from kvarium.recording.writer import Writer
@@ -36,7 +25,7 @@ from kvarium.ring import Ring, RingFrame
 from kvarium_ledger.messages import Hello
 
 _BATCH_BYTES = 256 << 10
-_BATCHES_UNDER_WAY = 2
+_STARTS = 3
 _IDLE_SECONDS = 0.25
 
 
@@ -72,9 +61,8 @@ class Follower:
         self._stop_at: float | None = None
         self._ended = False
         self._sent = -1
-        self._rows_wanted = False
-        self._under_way = threading.Semaphore(_BATCHES_UNDER_WAY)
-        self._process: subprocess.Popen[bytes] | None = None
+        self._violations_before = 0
+        self._client: MirrorClient | None = None
         self._thread = threading.Thread(target=self._run, name=f"kvarium-mirror-{session}", daemon=True)
 
     # -- from other threads -----------------------------------------------------------------------------------------
@@ -100,7 +88,7 @@ class Follower:
     @property
     def pid(self) -> int | None:
         """The process id of the mirror, once there is one."""
-        return None if self._process is None else self._process.pid
+        return None if self._client is None else self._client.pid
 
     def keyframe(self) -> "Future[RingFrame]":
         """A keyframe of the state where the mirror is by then; it bears the number of its last record."""
@@ -126,32 +114,33 @@ class Follower:
     # -- the thread that sends --------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        receiver: threading.Thread | None = None
         try:
-            if not self._wait_for_first():
-                return
-            setup = self._setup()
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "kvarium.mirror_process"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-            )
-            source, sink = cast(BinaryIO, self._process.stdout), cast(BinaryIO, self._process.stdin)
-            receiver = threading.Thread(target=self._receive_all, args=(source,), daemon=True)
-            receiver.start()
-            write_message(sink, setup)
-            self._feed(sink)
-            write_message(sink, Ask(finish=True))
-        except BrokenPipeError:
-            pass
+            if self._wait_for_first():
+                self._mirror()
         except Exception as error:
             self._fail(explain(error) if isinstance(error, SQLAlchemyError) else str(error))
         finally:
-            if receiver is not None:
-                self._await_last_rows(receiver)
-            self._end_process()
             self._ended = True
             self._refuse_waiting()
+
+    def _mirror(self) -> None:
+        """Feed a mirror to the end. One that dies (the kernel may kill it for its memory) is followed by another."""
+        for _ in range(_STARTS):
+            client = self._client = MirrorClient(self._setup(), self._receive, self._wake)
+            try:
+                self._feed(client)
+                client.send(Ask(finish=True))
+                self._await_last_rows(client)
+            finally:
+                client.close()
+            if client.finished or self._stop_at is not None:
+                return
+            self._violations_before = self.violations
+            with self._lock:
+                self._ask = Ask(send=bool(self._waiting), store=self._ask.store)
+            # What it gave is to be in the database before another looks where the index ends.
+            self._writer.flush().result(60)
+        self._fail(f"its process died {_STARTS} times")
 
     def _wait_for_first(self) -> bool:
         """Wait until there is something to fold; False: it is to end before."""
@@ -167,6 +156,7 @@ class Follower:
         hello = self._hello
         row = self._reader.session(self.session)
         indexed = row["indexed_record"]
+        self._sent = -1
         if indexed is None:
             return MirrorSetup(self.session, hello.num_blocks, hello.block_size)
         keyframe = self._reader.keyframe_before(self.session, indexed)
@@ -182,37 +172,38 @@ class Follower:
             active,
         )
 
-    def _feed(self, sink: BinaryIO) -> None:
-        while not self._should_stop():
-            self._pass_on_asked(sink)
+    def _feed(self, client: MirrorClient) -> None:
+        rows_wanted = False
+        while not self._should_stop(client):
+            self._pass_on_asked(client)
             frames = self._next_frames()
             if frames is not None:
-                while not self._under_way.acquire(timeout=_IDLE_SECONDS):
-                    if self._ended or self._out_of_time():
+                while not client.wait_room(_IDLE_SECONDS):
+                    if client.ended.is_set() or self._out_of_time():
                         return
-                    self._pass_on_asked(sink)
-                write_message(sink, frames)
-                self._rows_wanted = True
+                    self._pass_on_asked(client)
+                client.send(frames)
+                rows_wanted = True
             elif self._ring is None:
                 return
-            elif not self._ring.wait(self._sent, _IDLE_SECONDS) and self._rows_wanted:
+            elif not self._ring.wait(self._sent, _IDLE_SECONDS) and rows_wanted:
                 # Nothing more comes for now: what the mirror has collected is not to wait for it.
-                self._rows_wanted = False
-                write_message(sink, Ask(rows=True))
+                rows_wanted = False
+                client.send(Ask(rows=True))
 
-    def _should_stop(self) -> bool:
-        if self._ended or self._out_of_time():
+    def _should_stop(self, client: MirrorClient) -> bool:
+        if client.ended.is_set() or self._out_of_time():
             return True
         return self._stop_at is not None and (self._ring is None or self._sent >= self._ring.last)
 
     def _out_of_time(self) -> bool:
         return self._stop_at is not None and time.monotonic() >= self._stop_at
 
-    def _pass_on_asked(self, sink: BinaryIO) -> None:
+    def _pass_on_asked(self, client: MirrorClient) -> None:
         with self._lock:
             ask, self._ask = self._ask, Ask()
         if ask != Ask():
-            write_message(sink, ask)
+            client.send(ask)
 
     def _next_frames(self) -> ToMirror | None:
         if self._ring is not None and self._ring.covers(self._sent):
@@ -247,31 +238,15 @@ class Follower:
 
     # -- the thread that receives -----------------------------------------------------------------------------------
 
-    def _receive_all(self, source: BinaryIO) -> None:
-        finished = False
-        with contextlib.suppress(OSError, ValueError):
-            while not finished:
-                message = read_from_mirror(source)
-                if message is None:
-                    break
-                if isinstance(message, MirrorKeyframe):
-                    self._resolve(RingFrame(message.record, message.frame))
-                    continue
-                finished = message.finished
-                self._progress(message)
-        if not finished and not self._ended and not self._out_of_time():
-            self._fail("its process ended")
-        self._ended = True
-        self._wake()
-
-    def _progress(self, message: Progress) -> None:
-        self.record = message.record
-        self.violations = message.violations
+    def _receive(self, message: FromMirror) -> None:
+        if isinstance(message, MirrorKeyframe):
+            self._resolve(RingFrame(message.record, message.frame))
+            return
+        self.record = max(self.record, message.record)
+        self.violations = self._violations_before + message.violations
         self.fault = self.fault or message.fault
         if message.rows is not None:
             self._writer.index(message.rows)
-        if message.after:
-            self._under_way.release()
 
     def _resolve(self, frame: RingFrame) -> None:
         with self._lock:
@@ -289,25 +264,10 @@ class Follower:
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
-    def _await_last_rows(self, receiver: threading.Thread) -> None:
-        while receiver.is_alive():
+    def _await_last_rows(self, client: MirrorClient) -> None:
+        while not client.ended.wait(_IDLE_SECONDS):
             if self._stop_at is not None and time.monotonic() >= self._stop_at + 1.0:
                 return
-            receiver.join(_IDLE_SECONDS)
 
     def _fail(self, reason: str) -> None:
         self.fault = self.fault or f"the server's mirror stopped after record {self.record}: {reason}"
-        self._ended = True
-
-    def _end_process(self) -> None:
-        if self._process is None:
-            return
-        for stream in (self._process.stdin, self._process.stdout):
-            with contextlib.suppress(OSError, ValueError):
-                if stream is not None:
-                    stream.close()
-        try:
-            self._process.wait(2.0)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()

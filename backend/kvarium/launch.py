@@ -48,7 +48,7 @@ class EngineProcess:
     """An engine that connects to ``url``; its standard error is the server's own."""
 
     def __init__(self, url: str, token: str, options: Sequence[str]) -> None:
-        self._command = [sys.executable, "-m", _MODULE, "--connect", url, *options]
+        self._command = [sys.executable, "-P", "-m", _MODULE, "--connect", url, *options]
         self._environment = os.environ | {TOKEN_VARIABLE: token}
         self._process: asyncio.subprocess.Process | None = None
 

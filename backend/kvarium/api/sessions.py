@@ -9,12 +9,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, Response
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
 from kvarium import __version__
 from kvarium.api.context import JSON, HubDependency, number_of
 from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError
 from kvarium.recording.contents import read_contents
+from kvarium.recording.database import explain
 from kvarium.recording.export import export_session
 from kvarium_ledger import codec
 
@@ -38,6 +40,8 @@ async def _read(call: Callable[[], Any]) -> Any:
         raise HTTPException(404, str(error)) from None
     except DamagedRecordingError as error:
         raise HTTPException(500, f"the recording is damaged: {error}") from None
+    except SQLAlchemyError as error:
+        raise HTTPException(503, f"the recording can't be read: {explain(error)}") from None
 
 
 @router.get("/sessions")
