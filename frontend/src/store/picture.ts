@@ -1,12 +1,14 @@
 /**
  * The map's memory on the page: a word a block, and the texels that the map is drawn from. Plain arrays; never observed.
  *
- * A texel is class (times 64), filled (0 to 254), glow (0 to 255), 255. Glow decays here, over the few blocks that glow
- * at all, so that what is done for each pixel stays next to nothing.
+ * A texel is the colour of the block's state, and as its alpha how much it glows. Glow decays here, over the few blocks
+ * that glow at all, so that what is done for each pixel stays next to nothing.
  */
 
 import type { MapChange } from '../worker/protocol';
 import { classOf, filledOf } from '../worker/word';
+
+type Colour = readonly [number, number, number];
 
 /** Blocks in a row of texels. */
 export const TEXELS = 1024;
@@ -21,13 +23,17 @@ const HELD = 0.42;
 
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
-  texels: Uint8Array<ArrayBuffer> = new Uint8Array(0);
+  texels: Uint8Array<ArrayBuffer> = new Uint8Array(4 * TEXELS);
+  /** How full each block is, 0 to 255; none where nobody holds it. */
+  fills: Uint8Array<ArrayBuffer> = new Uint8Array(TEXELS);
   rows = 1;
   /** Grows with every change of a word, so that who draws can tell. */
   version = 0;
-  /** Rows of texels that changed since the last upload; `low` > `high`: none. */
-  private low = 0;
-  private high = -1;
+  /** The blocks whose texels changed since the last drawing. */
+  private dirty = new Uint32Array(0);
+  private stamps = new Uint8Array(0);
+  private dirtyCount = 0;
+  private colours: readonly Colour[] = [];
   /** The blocks that glow: when they began to (ms), how strongly, and where in the list they are. */
   private began = new Float64Array(0);
   private strength = new Uint8Array(0);
@@ -50,6 +56,10 @@ export class Picture {
     this.words = new Uint32Array(size);
     this.rows = Math.max(1, Math.ceil(size / TEXELS));
     this.texels = new Uint8Array(4 * TEXELS * this.rows);
+    this.fills = new Uint8Array(TEXELS * this.rows);
+    this.dirty = new Uint32Array(size);
+    this.stamps = new Uint8Array(size);
+    this.dirtyCount = 0;
     this.began = new Float64Array(size);
     this.strength = new Uint8Array(size);
     this.list = new Uint32Array(size);
@@ -59,26 +69,37 @@ export class Picture {
     this.version++;
   }
 
+  /** Take the colours of the four states. */
+  paint(colours: readonly Colour[]): void {
+    if (String(colours) === String(this.colours)) return;
+    this.colours = colours;
+    for (let block = 0; block < this.size; block++) this.put(block, this.words[block]!);
+    this.version++;
+  }
+
   private touch(block: number): void {
-    const row = Math.floor(block / TEXELS);
-    if (this.low > this.high) {
-      this.low = row;
-      this.high = row;
-    } else if (row < this.low) this.low = row;
-    else if (row > this.high) this.high = row;
+    if (this.stamps[block] === 1) return;
+    this.stamps[block] = 1;
+    this.dirty[this.dirtyCount++] = block;
   }
 
   private put(block: number, word: number): void {
+    const kind = classOf(word);
+    const colour = this.colours[kind];
+    const at = 4 * block;
     this.words[block] = word;
-    this.texels[4 * block] = classOf(word) << 6;
-    this.texels[4 * block + 1] = Math.round(filledOf(word) * 254);
-    this.texels[4 * block + 3] = 255;
+    this.fills[block] = kind >= 2 ? Math.round(filledOf(word) * 255) : 0;
+    if (colour !== undefined) {
+      this.texels[at] = colour[0];
+      this.texels[at + 1] = colour[1];
+      this.texels[at + 2] = colour[2];
+    }
     this.touch(block);
   }
 
   private light(block: number, glow: number): void {
-    if (this.texels[4 * block + 2] === glow) return;
-    this.texels[4 * block + 2] = glow;
+    if (this.texels[4 * block + 3] === glow) return;
+    this.texels[4 * block + 3] = glow;
     this.touch(block);
   }
 
@@ -135,13 +156,12 @@ export class Picture {
     this.count = kept;
   }
 
-  /** The rows of texels to upload, from and to (excluded); null: none. */
-  takeDirtyRows(): [number, number] | null {
-    if (this.low > this.high) return null;
-    const rows: [number, number] = [this.low, this.high + 1];
-    this.low = 0;
-    this.high = -1;
-    return rows;
+  /** The blocks whose texels changed since the last call (a view, to be read at once). */
+  takeDirty(): Uint32Array {
+    const blocks = this.dirty.subarray(0, this.dirtyCount);
+    for (const block of blocks) this.stamps[block] = 0;
+    this.dirtyCount = 0;
+    return blocks;
   }
 }
 

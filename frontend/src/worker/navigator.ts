@@ -33,7 +33,7 @@ export class Navigator {
   goal: number | null = null;
   /** The record of the step that the fold is at, decoded. */
   current: Step | null = null;
-  private seeking: { step: number; abort: AbortController } | null = null;
+  private seeking: { step: number; since: number; abort: AbortController } | null = null;
   private fetchingAhead = false;
   private reachedEnd = -1;
 
@@ -56,7 +56,10 @@ export class Navigator {
 
   go(step: number): void {
     this.goal = step;
-    if (this.seeking !== null && Math.abs(this.seeking.step - step) > 2000) this.dropSeek();
+    const { seeking } = this;
+    const isOfUse =
+      seeking !== null && Math.abs(seeking.step - step) < 2000 && performance.now() - seeking.since < 2000;
+    if (!isOfUse) this.dropSeek();
     this.handlers.wake();
   }
 
@@ -195,7 +198,7 @@ export class Navigator {
   // -- the server ---------------------------------------------------------------------------------------------------
 
   private async seek(step: number): Promise<void> {
-    const seeking = { step, abort: new AbortController() };
+    const seeking = { step, since: performance.now(), abort: new AbortController() };
     this.seeking = seeking;
     try {
       const frames = await this.requests.seek(step, seeking.abort.signal);
@@ -222,6 +225,7 @@ export class Navigator {
     this.history.focus = keyframe.record;
     this.history.addAll(rest);
     this.learn(rest);
+    if (!this.series.has(step)) throw new ServerError('the server sent other steps', 0);
     // The goal may have moved meanwhile. What came is shown when nothing better is at hand: the picture follows a drag.
     if (this.goal !== null && this.goal !== step && this.reachable(this.goal)) return;
     this.fold.load(keyframe);
@@ -238,11 +242,9 @@ export class Navigator {
   /** Where the table of steps does not know their records (it came late, or not at all), the frames tell. */
   private learn(frames: readonly Uint8Array[]): void {
     for (const frame of frames) {
-      const { type, record } = peekFrame(frame);
-      if (type !== 'step' || record === null) continue;
-      const step = openFrame(frame) as Step;
-      if (this.series.has(step.step)) return;
-      this.series.place(step);
+      const { type, step } = peekFrame(frame);
+      if (type === 'step' && step !== null && !this.series.has(step))
+        this.series.place(openFrame(frame) as Step);
     }
   }
 

@@ -1,6 +1,6 @@
 /** The memory map without WebGL2: an image of one pixel a block, drawn larger. */
 
-import { rgb, STATE_COLOURS } from '../palette';
+import { rgb } from '../palette';
 import { collect, type Pixels, type Renderer, type Scene } from './renderer';
 
 export class CanvasRenderer implements Renderer {
@@ -20,7 +20,7 @@ export class CanvasRenderer implements Renderer {
   draw(scene: Scene): void {
     const { picture, camera, palette } = scene;
     const { columns, rows } = camera.grid;
-    picture.takeDirtyRows();
+    picture.takeDirty();
     if (this.small.width !== columns || this.small.height !== rows) {
       this.small.width = columns;
       this.small.height = rows;
@@ -28,14 +28,12 @@ export class CanvasRenderer implements Renderer {
     const image = this.smallContext.createImageData(columns, rows);
     const { data } = image;
     const { texels } = picture;
-    const states = STATE_COLOURS.map((name) => rgb(palette[name]));
     const fresh = rgb(palette['s-new']);
     for (let at = 0; at < 4 * picture.size; at += 4) {
-      const base = states[texels[at]! >> 6]!;
-      const glow = (texels[at + 2]! / 255) * scene.glow * 0.8;
-      data[at] = base[0] + (fresh[0] - base[0]) * glow;
-      data[at + 1] = base[1] + (fresh[1] - base[1]) * glow;
-      data[at + 2] = base[2] + (fresh[2] - base[2]) * glow;
+      const glow = (texels[at + 3]! / 255) * scene.glow * 0.8;
+      data[at] = texels[at]! + (fresh[0] - texels[at]!) * glow;
+      data[at + 1] = texels[at + 1]! + (fresh[1] - texels[at + 1]!) * glow;
+      data[at + 2] = texels[at + 2]! + (fresh[2] - texels[at + 2]!) * glow;
       data[at + 3] = 255;
     }
     this.smallContext.putImageData(image, 0, 0);

@@ -38,65 +38,91 @@ void main() {
   gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0);
 }`;
 
-/** Kept short on purpose: without a GPU each operation here is done for each pixel by the CPU. */
-const FRAGMENT = `#version 300 es
+/** Both programs: which block lies at a cell of the grid, and its texel. */
+const HEAD = `#version 300 es
 precision highp float;
 precision highp int;
-uniform highp sampler2D blocks;
+uniform highp sampler2D texels;
+uniform highp sampler2D fills;
 uniform vec3 origin;
-uniform vec2 scale;
+uniform float scale;
+uniform float inverse_;
 uniform float edge;
 uniform float bar;
-uniform ivec2 extent;
+uniform int columns;
+uniform int count;
 uniform float amount;
-uniform vec3 free;
-uniform vec3 cached;
-uniform vec3 active;
-uniform vec3 shared_;
 uniform vec3 fresh;
 uniform vec3 ground;
 out vec4 colour;
 
-vec4 texel(ivec2 at) {
-  int block = at.y * extent.x + at.x;
-  bool inside = uint(at.x) < uint(extent.x) && uint(block) < uint(extent.y);
-  return inside ? texelFetch(blocks, ivec2(block & ${TEXELS - 1}, block >> ${Math.log2(TEXELS)}), 0) : vec4(0.0);
+ivec2 place(int block) {
+  return ivec2(block & ${TEXELS - 1}, block >> ${Math.log2(TEXELS)});
 }
+`;
 
-vec3 state(vec4 cell) {
-  return cell.r < 0.4 ? (cell.r < 0.2 ? free : cached) : (cell.r < 0.7 ? active : shared_);
-}
-
+/** A cell is a pixel or more. Kept short on purpose: without a GPU, each operation is done by the CPU for each pixel. */
+const CELLS = `${HEAD}
 void main() {
   vec2 pixel = vec2(gl_FragCoord.x - origin.x, origin.y - gl_FragCoord.y - origin.z);
-  vec2 at = floor(pixel * scale.y);
-  if (scale.x >= 1.0) {
-    vec4 cell = texel(ivec2(at));
-    vec2 inside = pixel - at * scale.x;
-    if (cell.a < 0.5 || max(inside.x, inside.y) >= edge) {
-      colour = vec4(ground, 1.0);
-      return;
-    }
-    vec3 base = state(cell);
-    if (inside.y >= edge - bar && cell.r > 0.4) {
-      base = inside.x < edge * cell.g ? mix(base, vec3(1.0), 0.34) : mix(base, ground, 0.42);
-    }
-    // A ring, so that the state can still be seen under it; all of a small cell.
-    vec2 rim = min(inside, edge - inside);
-    float ring = clamp(1.1 - min(rim.x, rim.y) * 6.0 * scale.y, scale.x < 9.0 ? 0.85 : 0.24, 1.0);
-    colour = vec4(mix(base, fresh, cell.b * amount * ring), 1.0);
+  vec2 at = floor(pixel * inverse_);
+  vec2 inside = pixel - at * scale;
+  int block = int(at.y) * columns + int(at.x);
+  if (max(inside.x, inside.y) >= edge || at.x < 0.0 || int(at.x) >= columns || block < 0 || block >= count) {
+    colour = vec4(ground, 1.0);
     return;
   }
-  // Several cells a pixel: four of them stand for all, and one that glows is not lost among them.
+  vec4 texel = texelFetch(texels, place(block), 0);
+  vec3 base = texel.rgb;
+  if (inside.y >= edge - bar) {
+    float fill = texelFetch(fills, place(block), 0).r;
+    if (fill > 0.0) base = inside.x < edge * fill ? mix(base, vec3(1.0), 0.34) : mix(base, ground, 0.42);
+  }
+  if (texel.a > 0.0) {
+    // A ring, so that the state can still be seen under it; all of a small cell.
+    vec2 rim = min(inside, edge - inside);
+    float ring = clamp(1.1 - min(rim.x, rim.y) * 6.0 * inverse_, scale < 9.0 ? 0.85 : 0.24, 1.0);
+    base = mix(base, fresh, texel.a * amount * ring);
+  }
+  colour = vec4(base, 1.0);
+}`;
+
+/** Several cells a pixel: four of them stand for all, and one that glows is not lost among them. */
+const CROWD = `${HEAD}
+void main() {
+  vec2 pixel = vec2(gl_FragCoord.x - origin.x, origin.y - gl_FragCoord.y - origin.z);
   vec3 sum = vec3(0.0);
   float glow = 0.0;
   for (int i = 0; i < 4; i++) {
-    vec4 cell = texel(ivec2(floor((pixel + vec2(float(i & 1), float(i >> 1)) * 0.5 - 0.25) * scale.y)));
-    sum += cell.a < 0.5 ? ground : state(cell);
-    glow = max(glow, cell.b);
+    ivec2 at = ivec2(floor((pixel + vec2(float(i & 1), float(i >> 1)) * 0.5 - 0.25) * inverse_));
+    int block = at.y * columns + at.x;
+    bool inside = uint(at.x) < uint(columns) && uint(block) < uint(count);
+    vec4 texel = inside ? texelFetch(texels, place(block), 0) : vec4(ground, 0.0);
+    sum += texel.rgb;
+    glow = max(glow, texel.a);
   }
   colour = vec4(mix(sum * 0.25, fresh, glow * amount * 0.7), 1.0);
 }`;
+
+const UNIFORMS = [
+  'texels',
+  'fills',
+  'origin',
+  'scale',
+  'inverse_',
+  'edge',
+  'bar',
+  'columns',
+  'count',
+  'amount',
+  'fresh',
+  'ground',
+] as const;
+
+interface Program {
+  readonly program: WebGLProgram;
+  readonly uniforms: Record<(typeof UNIFORMS)[number], WebGLUniformLocation | null>;
+}
 
 function compile(gl: WebGL2RenderingContext, type: number, source: string): WebGLShader {
   const shader = gl.createShader(type)!;
@@ -108,45 +134,53 @@ function compile(gl: WebGL2RenderingContext, type: number, source: string): WebG
   return shader;
 }
 
-const UNIFORMS = [
-  'origin',
-  'scale',
-  'edge',
-  'bar',
-  'extent',
-  'amount',
-  'free',
-  'cached',
-  'active',
-  'shared_',
-  'fresh',
-  'ground',
-] as const;
+function link(gl: WebGL2RenderingContext, fragment: string): Program {
+  const program = gl.createProgram();
+  gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
+  gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, fragment));
+  gl.linkProgram(program);
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
+    throw new Error(gl.getProgramInfoLog(program) ?? 'the program does not link');
+  }
+  const uniforms = Object.fromEntries(UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)]));
+  return { program, uniforms: uniforms as Program['uniforms'] };
+}
+
+/** More changed blocks than this part of all: draw everything. */
+const MOST = 0.4;
 
 export class WebGlRenderer implements Renderer {
   readonly name = 'webgl2';
   private readonly gl: WebGL2RenderingContext;
-  private readonly uniforms: Record<(typeof UNIFORMS)[number], WebGLUniformLocation | null>;
-  private readonly texture: WebGLTexture;
+  private readonly cells: Program;
+  private readonly crowd: Program;
+  private readonly textures: readonly [WebGLTexture, WebGLTexture];
   private rows = 0;
+  /** Where and how the last drawing was made; one that differs is made anew. */
+  private drawn = '';
 
   constructor(readonly canvas: HTMLCanvasElement) {
-    const gl = canvas.getContext('webgl2', { alpha: false, antialias: false, depth: false, stencil: false });
+    // What did not change stays, so that a few changed rows cost a few rows.
+    const gl = canvas.getContext('webgl2', {
+      alpha: false,
+      antialias: false,
+      depth: false,
+      stencil: false,
+      preserveDrawingBuffer: true,
+    });
     if (gl === null) throw new Error('no WebGL2');
     this.gl = gl;
-    const program = gl.createProgram();
-    gl.attachShader(program, compile(gl, gl.VERTEX_SHADER, VERTEX));
-    gl.attachShader(program, compile(gl, gl.FRAGMENT_SHADER, FRAGMENT));
-    gl.linkProgram(program);
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
-      throw new Error(gl.getProgramInfoLog(program) ?? 'the program does not link');
-    }
-    gl.useProgram(program);
-    this.uniforms = Object.fromEntries(
-      UNIFORMS.map((name) => [name, gl.getUniformLocation(program, name)]),
-    ) as typeof this.uniforms;
-    this.texture = gl.createTexture();
-    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    this.cells = link(gl, CELLS);
+    this.crowd = link(gl, CROWD);
+    this.textures = [this.texture(gl.TEXTURE0), this.texture(gl.TEXTURE1)];
+    gl.activeTexture(gl.TEXTURE0);
+  }
+
+  private texture(unit: number): WebGLTexture {
+    const { gl } = this;
+    const texture = gl.createTexture();
+    gl.activeTexture(unit);
+    gl.bindTexture(gl.TEXTURE_2D, texture);
     for (const [key, value] of [
       [gl.TEXTURE_MIN_FILTER, gl.NEAREST],
       [gl.TEXTURE_MAG_FILTER, gl.NEAREST],
@@ -155,49 +189,114 @@ export class WebGlRenderer implements Renderer {
     ] as const) {
       gl.texParameteri(gl.TEXTURE_2D, key, value);
     }
+    return texture;
   }
 
-  private upload(picture: Picture): void {
+  /** Bring the textures up to date; returns the blocks that changed. */
+  private upload(picture: Picture): Uint32Array {
     const { gl } = this;
-    let dirty = picture.takeDirtyRows();
+    const blocks = picture.takeDirty();
+    let low = picture.rows;
+    let high = -1;
     if (picture.rows !== this.rows) {
       this.rows = picture.rows;
       gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, TEXELS, this.rows, 0, gl.RGBA, gl.UNSIGNED_BYTE, null);
-      dirty = [0, this.rows];
+      gl.activeTexture(gl.TEXTURE1);
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.R8, TEXELS, this.rows, 0, gl.RED, gl.UNSIGNED_BYTE, null);
+      gl.activeTexture(gl.TEXTURE0);
+      [low, high] = [0, this.rows - 1];
     }
-    if (dirty === null) return;
-    const [from, to] = dirty;
-    const part = picture.texels.subarray(4 * TEXELS * from, 4 * TEXELS * to);
-    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, from, TEXELS, to - from, gl.RGBA, gl.UNSIGNED_BYTE, part);
+    for (const block of blocks) {
+      const row = Math.floor(block / TEXELS);
+      if (row < low) low = row;
+      if (row > high) high = row;
+    }
+    if (low > high) return blocks;
+    const rows = high - low + 1;
+    const part = (array: Uint8Array, size: number): Uint8Array =>
+      array.subarray(size * TEXELS * low, size * TEXELS * (high + 1));
+    gl.texSubImage2D(
+      gl.TEXTURE_2D,
+      0,
+      0,
+      low,
+      TEXELS,
+      rows,
+      gl.RGBA,
+      gl.UNSIGNED_BYTE,
+      part(picture.texels, 4),
+    );
+    gl.activeTexture(gl.TEXTURE1);
+    gl.texSubImage2D(
+      gl.TEXTURE_2D,
+      0,
+      0,
+      low,
+      TEXELS,
+      rows,
+      gl.RED,
+      gl.UNSIGNED_BYTE,
+      part(picture.fills, 1),
+    );
+    gl.activeTexture(gl.TEXTURE0);
+    return blocks;
   }
 
   draw(scene: Scene): void {
     const { gl } = this;
+    const { camera, picture, palette } = scene;
+    const { drawingBufferWidth: width, drawingBufferHeight: height } = gl;
+    const blocks = this.upload(picture);
+    const look = [camera.left, camera.top, camera.scale, camera.grid.columns, width, height, picture.size];
+    const drawn = [...look, palette.bg, scene.glow].join();
+    const whole = drawn !== this.drawn || blocks.length > picture.size * MOST;
+    this.drawn = drawn;
+    gl.viewport(0, 0, width, height);
+    if (whole) this.paint(scene, camera.left, camera.top, camera.scale, camera.gap, height);
+    else if (blocks.length > 0) this.paintRows(scene, blocks, height);
+  }
+
+  /** Draw the rows of the grid in which a block changed. */
+  private paintRows(scene: Scene, blocks: Uint32Array, height: number): void {
+    const { gl } = this;
     const { camera } = scene;
-    this.upload(scene.picture);
-    gl.viewport(0, 0, gl.drawingBufferWidth, gl.drawingBufferHeight);
-    this.paint(scene, camera.left, camera.top, camera.scale, camera.gap, gl.drawingBufferHeight);
+    const changed = new Uint8Array(camera.grid.rows);
+    for (const block of blocks) changed[Math.floor(block / camera.grid.columns)] = 1;
+    gl.enable(gl.SCISSOR_TEST);
+    for (let row = 0; row < changed.length; row++) {
+      if (changed[row] === 0) continue;
+      let end = row + 1;
+      while (changed[end] === 1) end++;
+      const top = Math.floor(camera.top + row * camera.scale) - 1;
+      const bottom = Math.ceil(camera.top + end * camera.scale) + 1;
+      if (bottom > 0 && top < height) {
+        gl.scissor(0, height - bottom, gl.drawingBufferWidth, bottom - top);
+        this.paint(scene, camera.left, camera.top, camera.scale, camera.gap, height);
+      }
+      row = end - 1;
+    }
+    gl.disable(gl.SCISSOR_TEST);
   }
 
   private paint(scene: Scene, left: number, top: number, scale: number, gap: number, height: number): void {
-    const { gl, uniforms } = this;
+    const { gl } = this;
     const { camera, palette, picture } = scene;
+    const { program, uniforms } = scale >= 1 ? this.cells : this.crowd;
+    gl.useProgram(program);
     const colour = (uniform: WebGLUniformLocation | null, name: keyof Palette): void => {
-      gl.uniform3fv(
-        uniform,
-        rgb(palette[name]).map((part) => part / 255),
-      );
+      const [red, green, blue] = rgb(palette[name]);
+      gl.uniform3f(uniform, red / 255, green / 255, blue / 255);
     };
+    gl.uniform1i(uniforms.texels, 0);
+    gl.uniform1i(uniforms.fills, 1);
     gl.uniform3f(uniforms.origin, left, height, top);
-    gl.uniform2f(uniforms.scale, scale, 1 / scale);
+    gl.uniform1f(uniforms.scale, scale);
+    gl.uniform1f(uniforms.inverse_, 1 / scale);
     gl.uniform1f(uniforms.edge, scale - gap);
     gl.uniform1f(uniforms.bar, scale >= 14 ? Math.max(2, Math.floor(scale * 0.1)) : 0);
-    gl.uniform2i(uniforms.extent, camera.grid.columns, picture.size);
+    gl.uniform1i(uniforms.columns, camera.grid.columns);
+    gl.uniform1i(uniforms.count, picture.size);
     gl.uniform1f(uniforms.amount, scene.glow);
-    colour(uniforms.free, 's-free');
-    colour(uniforms.cached, 's-cached');
-    colour(uniforms.active, 's-active');
-    colour(uniforms.shared_, 's-shared');
     colour(uniforms.fresh, 's-new');
     colour(uniforms.ground, 'bg');
     gl.drawArrays(gl.TRIANGLES, 0, 3);
@@ -229,7 +328,7 @@ export class WebGlRenderer implements Renderer {
     this.upload(scene.picture);
     const { columns, rows } = camera.grid;
     const target = gl.createTexture();
-    gl.activeTexture(gl.TEXTURE1);
+    gl.activeTexture(gl.TEXTURE2);
     gl.bindTexture(gl.TEXTURE_2D, target);
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.RGBA8, columns, rows);
     const buffer = gl.createFramebuffer();
@@ -243,7 +342,7 @@ export class WebGlRenderer implements Renderer {
     gl.deleteFramebuffer(buffer);
     gl.deleteTexture(target);
     gl.activeTexture(gl.TEXTURE0);
-    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    this.drawn = '';
     return collect(scene, (block) => {
       const at = 4 * ((rows - 1 - Math.floor(block / columns)) * columns + (block % columns));
       return Array.from(read.subarray(at, at + 4));
@@ -251,7 +350,7 @@ export class WebGlRenderer implements Renderer {
   }
 
   dispose(): void {
-    this.gl.deleteTexture(this.texture);
+    for (const texture of this.textures) this.gl.deleteTexture(texture);
   }
 }
 
