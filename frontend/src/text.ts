@@ -286,6 +286,9 @@ export const text = {
     clock: 'session time',
   },
   sessions: {
+    unknown: (id: string) => `There is no session ${id} here.`,
+    unknownAdvice:
+      'It may have been recorded by another server, or into another file. These are the sessions of this one:',
     title: 'Sessions',
     loading: 'Asking the server …',
     empty: 'Nothing is recorded yet.',

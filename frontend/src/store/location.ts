@@ -4,7 +4,15 @@ import { effect } from '@preact/signals';
 import { follow, jumps, seek } from './clock';
 import { position } from './ledger';
 import { NOTHING, selection } from './selection';
-import { closeSession, current, loadSessions, openSession, type SessionInfo } from './sessions';
+import {
+  closeSession,
+  current,
+  listing,
+  loadSessions,
+  openSession,
+  type SessionInfo,
+  unknownSession,
+} from './sessions';
 
 interface Place {
   readonly session: string | null;
@@ -89,6 +97,7 @@ async function restore(first: boolean): Promise<void> {
         first && place.session === null ? sessions.find((each) => each.state === 'live') : undefined;
       const wanted: SessionInfo | undefined = sessions.find((each) => each.id === place.session) ?? live;
       if (wanted === undefined) {
+        if (listing.peek().state === 'ready') unknownSession.value = place.session;
         if (open !== null) closeSession();
         return;
       }

@@ -37,6 +37,9 @@ export const listing = signal<Listing>({ state: 'loading' });
 /** The session that is open; null: the list is shown. */
 export const current = signal<SessionInfo | null>(null);
 
+/** The session that the address names and the server does not know. */
+export const unknownSession = signal<string | null>(null);
+
 export function apiUrl(path: string): string {
   return new URL(`api/${path}`, document.baseURI).href;
 }
@@ -56,6 +59,7 @@ export async function loadSessions(): Promise<readonly SessionInfo[]> {
 
 export function openSession(info: SessionInfo, step: number | null): void {
   current.value = info;
+  unknownSession.value = null;
   openLedger({
     id: info.id,
     live: info.state === 'live',

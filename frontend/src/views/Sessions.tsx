@@ -2,7 +2,14 @@
 
 import { useEffect } from 'preact/hooks';
 import { bytes, integer, moment, short } from '../format';
-import { apiUrl, listing, loadSessions, openSession, type SessionInfo } from '../store/sessions';
+import {
+  apiUrl,
+  listing,
+  loadSessions,
+  openSession,
+  type SessionInfo,
+  unknownSession,
+} from '../store/sessions';
 import { text } from '../text';
 import { Logo } from './Bar';
 
@@ -84,6 +91,12 @@ export function Sessions() {
         <Logo />
         <h1>{text.sessions.title}</h1>
       </header>
+      {unknownSession.value !== null && (
+        <div class="advice" role="alert">
+          <p class="loud">{text.sessions.unknown(unknownSession.value)}</p>
+          <p class="dim">{text.sessions.unknownAdvice}</p>
+        </div>
+      )}
       {value.state === 'loading' && <p class="dim">{text.sessions.loading}</p>}
       {value.state === 'failed' && (
         <Advice
