@@ -318,7 +318,7 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
         figures = ", ".join(
             f"{value:,} {name.replace('_', ' ')}" for name, value in findings.summary().items()
         )
-        say(f"{'verified' if findings.good else 'WRONG'}: {figures}")
+        say(f"{findings.verdict}: {figures}")
     raise typer.Exit(0 if findings.good else 1)
 
 

@@ -28,8 +28,15 @@ class Findings:
 
     @property
     def good(self) -> bool:
-        """Is nothing wrong? (A gap is a loss that the recording tells of, no fault.)"""
-        return not (self.digest_mismatches or self.violations)
+        """Is every record there and right? A gap is a loss that the recording tells of; it is not whole all the same."""
+        return not (self.digest_mismatches or self.violations or self.gaps)
+
+    @property
+    def verdict(self) -> str:
+        """In a word."""
+        if self.good:
+            return "verified"
+        return "WRONG" if self.digest_mismatches or self.violations else "INCOMPLETE"
 
     def summary(self) -> dict[str, int]:
         """The figures, as ``kvarium verify --json`` prints them."""
@@ -102,6 +109,8 @@ class _Verification:
             self.steps += 1
         elif isinstance(record, Gap):
             self.findings.gaps += 1
+            lost = f"records {record.first} to {record.last} are lost"
+            self.findings.messages.append(f"gap at record {record.record}: {lost}, {record.reason}")
         if not self.fold.loaded and not isinstance(record, (Keyframe, Gap)):
             # After a fault: go on from the next keyframe, so that one fault is not told a thousand times.
             self._recover(record.record)

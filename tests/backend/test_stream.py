@@ -5,6 +5,7 @@ import msgspec
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from kvarium.verify import verify
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import Submitted
 from kvarium_ledger.fold import Fold
@@ -209,6 +210,10 @@ def test_a_gap_is_recorded_and_the_mirror_goes_on_from_the_keyframe_after_it(
     assert (row["gaps"], row["violations"]) == (1, 0)
     landmarks = server.get(f"/sessions/{session}/landmarks")["landmarks"]
     assert [(mark["record"], mark["count"]) for mark in landmarks if mark["kind"] == "gap"] == [(99, 49)]
+    findings = verify(server.hub.reader, server.hub.reader.find(session))
+    assert (findings.verdict, findings.gaps, findings.violations) == ("INCOMPLETE", 1, 0)
+    assert not findings.good
+    assert findings.messages == ["gap at record 99: records 50 to 98 are lost, a test"]
     # Behind the gap a seek begins from its keyframe.
     found = server.bytes(f"/sessions/{session}/seek", record=105, ahead_bytes=0)
     assert record_of(found[0]) == 100
