@@ -19,6 +19,9 @@ const RESTORE_COST = 0.1;
 /** Ask for more while this many records are left in front of a reader that moves forwards. */
 const AHEAD_RECORDS = 300;
 
+/** A seek that has more frames than this before it is given up when the goal moves. */
+const MOST_ON_THE_WAY = 1500;
+
 export interface NavigatorHandlers {
   /** The fold applied a record. */
   applied(fold: Fold, record: AnyRecord): void;
@@ -34,6 +37,8 @@ export class Navigator {
   /** The record of the step that the fold is at, decoded. */
   current: Step | null = null;
   private seeking: { step: number; since: number; abort: AbortController } | null = null;
+  /** What a seek brought, on its way into the fold. */
+  private arriving: { step: number; frames: readonly Uint8Array[]; next: number } | null = null;
   private fetchingAhead = false;
   private reachedEnd = -1;
 
@@ -51,7 +56,7 @@ export class Navigator {
   }
 
   get waiting(): boolean {
-    return this.seeking !== null;
+    return this.seeking !== null || this.arriving !== null;
   }
 
   go(step: number): void {
@@ -60,12 +65,17 @@ export class Navigator {
     const isOfUse =
       seeking !== null && Math.abs(seeking.step - step) < 2000 && performance.now() - seeking.since < 2000;
     if (!isOfUse) this.dropSeek();
+    const { arriving } = this;
+    if (arriving !== null && arriving.step !== step && arriving.frames.length - arriving.next > MOST_ON_THE_WAY) {
+      this.arriving = null;
+    }
     this.handlers.wake();
   }
 
   /** Stay where the fold is. */
   stop(): void {
     this.goal = null;
+    this.arriving = null;
     this.dropSeek();
   }
 
@@ -78,6 +88,7 @@ export class Navigator {
   work(deadline: number): boolean {
     const { goal, fold } = this;
     if (goal === null) return false;
+    if (this.arriving !== null && !this.bring(deadline)) return true;
     if (!this.reachable(goal)) {
       if (this.seeking === null) void this.seek(goal);
       return false;
@@ -94,6 +105,32 @@ export class Navigator {
       }
     }
     return true;
+  }
+
+  /**
+   * Fold what a seek brought, frame by frame, from its keyframe: it may be more than the history keeps. True when done.
+   * Should the goal have moved meanwhile, what came is folded all the same: the picture follows a drag.
+   */
+  private bring(deadline: number): boolean {
+    const { arriving, fold } = this;
+    if (arriving === null) return true;
+    const { step, frames } = arriving;
+    while (performance.now() < deadline) {
+      const frame = frames[arriving.next];
+      const isThere = fold.step >= step && (frame === undefined || peekFrame(frame).type !== 'text');
+      if (frame === undefined || isThere) {
+        this.arriving = null;
+        this.look();
+        return true;
+      }
+      arriving.next++;
+      if (!this.apply(frame, fold.record + 1)) {
+        this.arriving = null;
+        this.goal = null;
+        return true;
+      }
+    }
+    return false;
   }
 
   // -- ways ---------------------------------------------------------------------------------------------------------
@@ -137,10 +174,13 @@ export class Navigator {
   }
 
   private forward(): boolean {
-    const { fold } = this;
-    const record = fold.record + 1;
+    const record = this.fold.record + 1;
     const frame = this.history.get(record);
-    if (frame === undefined) return false;
+    return frame !== undefined && this.apply(frame, record);
+  }
+
+  private apply(frame: Uint8Array, record: number): boolean {
+    const { fold } = this;
     try {
       const opened = openFrame(frame);
       if (!isRecord(opened)) throw new Error(`a ${opened.type} among the records`);
@@ -221,22 +261,17 @@ export class Navigator {
     const keyframe = first === undefined ? null : (openFrame(first) as Keyframe);
     if (first === undefined || keyframe?.type !== 'keyframe')
       throw new Error('a seek does not begin with a keyframe');
-    if (keyframe.audited === true) this.history.add(keyframe.record, first.slice());
-    this.history.focus = keyframe.record;
-    this.history.addAll(rest);
     this.learn(rest);
     if (!this.series.has(step)) throw new ServerError('the server sent other steps', 0);
-    // The goal may have moved meanwhile. What came is shown when nothing better is at hand: the picture follows a drag.
-    if (this.goal !== null && this.goal !== step && this.reachable(this.goal)) return;
+    // Keep what lies around the step, should it be too much to keep all.
+    this.history.focus = this.series.get('record', step);
+    if (keyframe.audited === true) this.history.add(keyframe.record, first.slice());
+    this.history.addAll(rest);
+    if (this.goal === null || (this.goal !== step && this.reachable(this.goal))) return;
     this.fold.load(keyframe);
     this.changes.all();
     this.handlers.applied(this.fold, keyframe);
-    if (this.goal !== null && this.goal !== step) {
-      const goal = this.goal;
-      while (this.fold.step < step && this.forward()) {}
-      this.look();
-      this.goal = goal;
-    }
+    this.arriving = { step, frames: rest, next: 0 };
   }
 
   /** Where the table of steps does not know their records (it came late, or not at all), the frames tell. */

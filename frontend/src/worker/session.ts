@@ -63,7 +63,8 @@ export class Session {
   private readonly incoming: Uint8Array[] = [];
   private live: Live | null = null;
   private closed = false;
-  private lastSnapshotOp = 0;
+  /** The operation at which each fold was kept last. */
+  private readonly kept = new WeakMap<Fold, number>();
   private playing: { rate: number; from: number; since: number } | null = null;
   private readonly clockOffset: number;
 
@@ -285,8 +286,10 @@ export class Session {
     if (fold.verified && step >= 0) this.folded.add(fold);
     if (record.type === 'step') this.noteCopies(fold, record);
     const every = Math.max(SNAPSHOT_OPERATIONS, 2 * fold.numBlocks);
-    if (fold.verified && Math.abs(fold.op - this.lastSnapshotOp) >= every && this.history.get(fold.record)) {
-      this.lastSnapshotOp = fold.op;
+    const last = this.kept.get(fold);
+    if (last === undefined) this.kept.set(fold, fold.op);
+    else if (fold.verified && Math.abs(fold.op - last) >= every && this.history.get(fold.record)) {
+      this.kept.set(fold, fold.op);
       if (!this.history.hasSnapshot(fold.record)) this.history.addSnapshot(fold.snapshot());
     }
   }
