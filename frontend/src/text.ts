@@ -123,7 +123,7 @@ export const text = {
     notLoaded: 'The record of this step is not loaded.',
     times: ['schedule', 'forward', 'sample', 'seal'],
     admitted: (tokens: number, hit: number) =>
-      `admitted · ${n(tokens)} tokens${hit > 0 ? `, ${n(hit)} from the cache` : ''}`,
+      `admitted · ${n(tokens)} tokens${hit > 0 ? `, ${n(hit)} cached` : ''}`,
     preempted: (victim: string, blocks: number, tokens: number) =>
       `preempted for ${victim} · ${plural(blocks, 'block')} freed, ${n(tokens)} tokens to recompute`,
     ended: (how: string) => `ended · ${how}`,

@@ -24,12 +24,19 @@ export function Centre() {
             centre.value = value;
           }}
         />
-        {isMap ? <Legend /> : <EventFilterBar />}
+        {isMap && <Legend />}
         <span class="space" />
         {isMap && <MapTools />}
         <span class="note num">{told === null ? '' : text.map.blocks(told.num_blocks, told.block_size)}</span>
       </div>
-      {isMap ? <MemoryMap /> : <Events />}
+      {isMap ? (
+        <MemoryMap />
+      ) : (
+        <>
+          <EventFilterBar />
+          <Events />
+        </>
+      )}
       <FreeQueue />
     </section>
   );

@@ -21,6 +21,11 @@ interface Entry {
   readonly from: number;
 }
 
+/** A request begins when it is submitted: before that there is nothing to load. */
+function isBeginning(row: EventRow): boolean {
+  return typeof row.kind !== 'number' && row.kind.kind === 'submitted';
+}
+
 /** Newest first; single tokens that fill a block one after the other are one entry. */
 function entriesOf(rows: readonly EventRow[]): Entry[] {
   const entries: Entry[] = [];
@@ -82,7 +87,7 @@ function Biography({ list, own }: { readonly list: EventList | null; readonly ow
             </span>
           </div>
         ))}
-        {list?.complete === true && entries.length > 0 && (
+        {list?.complete === true && entries.length > 0 && !isBeginning(entries.at(-1)!.row) && (
           <p class="faint quiet">{text.inspector.beforeThat}</p>
         )}
       </div>

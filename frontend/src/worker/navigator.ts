@@ -66,7 +66,11 @@ export class Navigator {
       seeking !== null && Math.abs(seeking.step - step) < 2000 && performance.now() - seeking.since < 2000;
     if (!isOfUse) this.dropSeek();
     const { arriving } = this;
-    if (arriving !== null && arriving.step !== step && arriving.frames.length - arriving.next > MOST_ON_THE_WAY) {
+    if (
+      arriving !== null &&
+      arriving.step !== step &&
+      arriving.frames.length - arriving.next > MOST_ON_THE_WAY
+    ) {
       this.arriving = null;
     }
     this.handlers.wake();

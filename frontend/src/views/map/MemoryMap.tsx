@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { addPainter, invalidate } from '../../store/frame';
 import { hello, marked, position, queue, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
+import { pixelRatio, pointIn } from '../../store/scale';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
 import { palette } from '../../store/theme';
 import { text } from '../../text';
@@ -102,7 +103,7 @@ function Tooltip() {
   if (block === null || camera.scale === 0 || !pointerOnMap.value) return null;
   const word = picture.words[block] ?? 0;
   const size = hello.value?.block_size ?? 1;
-  const ratio = devicePixelRatio;
+  const ratio = pixelRatio();
   const { x, y } = camera.place(block);
   const right = x / ratio > camera.width / ratio - 190;
   const style = {
@@ -146,7 +147,7 @@ export function MemoryMap() {
     rendererName.value = renderer.name;
     let drawn = '';
     const resize = (): void => {
-      const ratio = devicePixelRatio;
+      const ratio = pixelRatio();
       const width = Math.max(1, Math.floor(holder.clientWidth * ratio));
       const height = Math.max(1, Math.floor(holder.clientHeight * ratio));
       for (const canvas of holder.querySelectorAll('canvas')) {
@@ -195,7 +196,7 @@ export function MemoryMap() {
           marked: marked.peek(),
           pointed: row?.blocks == null ? null : Array.from(row.blocks),
         };
-        drawOverlay(context, picture, camera, palette.peek(), marks, devicePixelRatio);
+        drawOverlay(context, picture, camera, palette.peek(), marks, pixelRatio());
         drawn = look;
       }
       return glowing;
@@ -215,8 +216,8 @@ export function MemoryMap() {
 
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
   const at = (event: MouseEvent): [number, number] => {
-    const box = frame.current!.getBoundingClientRect();
-    return [(event.clientX - box.left) * devicePixelRatio, (event.clientY - box.top) * devicePixelRatio];
+    const { x, y } = pointIn(frame.current!, event);
+    return [x * pixelRatio(), y * pixelRatio()];
   };
   const count = hello.value?.num_blocks ?? 0;
   const moveBy = (by: number): void => {

@@ -77,7 +77,7 @@ export class Camera {
   zoom(factor: number, x: number, y: number): void {
     const { scale } = this;
     const least = this.fitScale;
-    const most = Math.max(least, Math.min(this.width, this.height) / 2, 8);
+    const most = Math.max(least, Math.min(this.width, this.height) / 4, 8);
     let next = Math.min(most, Math.max(least, scale * factor));
     if (next >= 4) next = factor > 1 ? Math.ceil(next) : Math.floor(next);
     next = Math.max(least, next);

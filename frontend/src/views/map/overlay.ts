@@ -74,7 +74,7 @@ function drawLabels(
   const size = Math.round(Math.min(13, css * 0.46) * ratio);
   const numbers = css >= NUMBER_FROM;
   context.textBaseline = 'top';
-  const inset = Math.round(Math.max(2, css * 0.12) * ratio);
+  const inset = Math.round(Math.min(7, Math.max(2, css * 0.12)) * ratio);
   const counts = `600 ${size}px ${MONO}`;
   const small = `${Math.round(Math.min(11, css * 0.24) * ratio)}px ${MONO}`;
   const inks = [palette.faint, palette['chip-cached-text'], palette['on-active'], palette['on-shared']];

@@ -6,6 +6,7 @@ import { clock } from '../../format';
 import { jump, seek, stepBy } from '../../store/clock';
 import { addPainter, invalidate } from '../../store/frame';
 import { position, series, usable, wantSeries } from '../../store/ledger';
+import { pixelRatio, pointIn } from '../../store/scale';
 import { palette } from '../../store/theme';
 import { text } from '../../text';
 import { Segments } from '../Segments';
@@ -90,7 +91,7 @@ export function Timeline() {
     const context = canvas.current!.getContext('2d')!;
     let drawn = '';
     const resize = (): void => {
-      const ratio = devicePixelRatio;
+      const ratio = pixelRatio();
       const [w, h] = [holder.clientWidth, holder.clientHeight];
       canvas.current!.width = Math.round(w * ratio);
       canvas.current!.height = Math.round(h * ratio);
@@ -109,7 +110,7 @@ export function Timeline() {
       if (look === drawn && seriesDrawn === buckets) return false;
       drawn = look;
       seriesDrawn = buckets;
-      const ratio = devicePixelRatio;
+      const ratio = pixelRatio();
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, canvas.current!.width, canvas.current!.height);
       if (buckets === null) return false;
@@ -147,7 +148,7 @@ export function Timeline() {
   useEffect(() => hovered.subscribe(() => invalidate()), []);
 
   const stepUnder = (event: MouseEvent): number => {
-    const x = event.clientX - frame.current!.getBoundingClientRect().left;
+    const { x } = pointIn(frame.current!, event);
     return Math.max(0, Math.min(lastStep, stepAt(x, windowNow(), layout)));
   };
   const chosen = typeof range.value === 'string' ? range.value : 'zoomed';
@@ -216,7 +217,7 @@ export function Timeline() {
         }}
         onPointerMove={(event) => {
           const at = stepUnder(event);
-          const x = event.clientX - frame.current!.getBoundingClientRect().left;
+          const { x } = pointIn(frame.current!, event);
           hovered.value = { x, step: at };
           if (dragging.current && at !== (position.peek().target ?? position.peek().step)) seek(at);
         }}
@@ -231,7 +232,7 @@ export function Timeline() {
         }}
         onWheel={(event) => {
           event.preventDefault();
-          zoom(Math.exp(event.deltaY * 0.002), event.clientX - frame.current!.getBoundingClientRect().left);
+          zoom(Math.exp(event.deltaY * 0.002), pointIn(frame.current!, event).x);
         }}
         onDblClick={() => {
           range.value = 'all';
