@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-all check types lock format clean test-frontend
+.PHONY: help setup build screenshots demo test test-all check types lock format clean test-frontend
 
 # make ENGINE=1 …: with torch, triton and transformers.
 ENGINE ?=
@@ -51,6 +51,9 @@ types: setup ## frontend/src/ledger/generated from kvarium_ledger
 lock: ## resolve every version anew: requirements/constraints.txt and frontend/package-lock.json
 	@$${PYTHON:-python3} scripts/lock.py
 	@cd frontend && npm update --package-lock-only --no-audit --no-fund
+
+screenshots: build ## docs/screenshots, from a real engine and a real browser
+	@.venv/bin/python scripts/screenshots.py
 
 clean: ## what was built here (the environments in the user's cache stay)
 	@rm -rf .venv dist build test-results backend/kvarium/static frontend/node_modules frontend/dist \
