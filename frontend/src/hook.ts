@@ -46,6 +46,7 @@ export function installHook(): void {
     },
     state: () => ask('state') as Promise<PlainState>,
     async seek(step) {
+      await ask('ready');
       jump(step);
       await ask('ready');
       await drawn();

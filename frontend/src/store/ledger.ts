@@ -77,7 +77,9 @@ export function tell(message: ToWorker): void {
   worker.postMessage(message);
 }
 
+/** Answered once the view stands where it was asked to be. `ready` waits for a session too. */
 export function ask(question: 'state' | 'ready'): Promise<unknown> {
+  if (openSession === null && question === 'state') return Promise.reject(new Error('no session is open'));
   return new Promise((resolve) => {
     const id = ++lastQuestion;
     questions.set(id, resolve);

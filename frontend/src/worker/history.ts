@@ -86,29 +86,53 @@ export class History {
     return this.ranges.some((range) => range.first <= from + 1 && range.last >= to);
   }
 
-  /** Drop frames, a quarter of the bound at once, from the end of a range that is farthest from the focus. */
+  private drop(record: number): void {
+    this.bytes -= this.frames.get(record)?.length ?? 0;
+    this.frames.delete(record);
+  }
+
+  /** How far a record is from where somebody looks. */
+  private distance(record: number): number {
+    return Math.min(Math.abs(record - this.focus), Math.abs(record - this.head));
+  }
+
+  /** Drop frames, a quarter of the bound at once, from the end of a range that is farthest from where somebody looks. */
   private shrink(): void {
     const goal = this.bounds.frameBytes * 0.75;
     while (this.bytes > goal) {
+      this.cutBetween();
       let best: { range: Range; atStart: boolean; far: number } | null = null;
       for (const range of this.ranges) {
         for (const atStart of [true, false]) {
-          const record = atStart ? range.first : range.last;
-          const far = Math.min(Math.abs(record - this.focus), Math.abs(record - this.head));
+          const far = this.distance(atStart ? range.first : range.last);
           if (best === null || far > best.far) best = { range, atStart, far };
         }
       }
       if (best === null) return;
       const { range, atStart } = best;
-      const record = atStart ? range.first++ : range.last--;
-      const frame = this.frames.get(record);
-      this.frames.delete(record);
-      this.bytes -= frame?.length ?? 0;
+      this.drop(atStart ? range.first++ : range.last--);
       if (range.first > range.last) this.ranges.splice(this.ranges.indexOf(range), 1);
     }
     for (const record of this.snapshots.keys()) {
       if (this.rangeAt(record) === undefined) this.dropSnapshot(record);
     }
+  }
+
+  /** What lies half way between reader and live end is farther than the ends of the one range that holds both. */
+  private cutBetween(): void {
+    const middle = Math.floor((this.focus + this.head) / 2);
+    const i = this.ranges.findIndex((range) => range.first < middle && range.last > middle);
+    const range = this.ranges[i];
+    if (range === undefined) return;
+    const far = this.distance(middle);
+    if (this.ranges.some((each) => this.distance(each.first) > far || this.distance(each.last) > far)) return;
+    this.drop(middle);
+    this.ranges.splice(
+      i,
+      1,
+      { first: range.first, last: middle - 1 },
+      { first: middle + 1, last: range.last },
+    );
   }
 
   // -- states -------------------------------------------------------------------------------------------------------

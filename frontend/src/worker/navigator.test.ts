@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Recording, recording } from '../../tests/recording';
+import { Fold } from '../ledger/fold';
+import { plainState } from '../ledger/plain';
+import { Changes } from './changes';
+import { type Bounds, History } from './history';
+import { Navigator } from './navigator';
+import { Series } from './series';
+
+interface Journey {
+  navigator: Navigator;
+  history: History;
+  faults: string[];
+  /** Go to a step and wait until the view is there. */
+  to(step: number): Promise<void>;
+}
+
+function journey(made: Recording, bounds?: Bounds): Journey {
+  const faults: string[] = [];
+  const history = new History(bounds);
+  const series = new Series();
+  for (const record of made.records) if (record.type === 'step') series.place(record);
+  const fold = new Fold(made.numBlocks, made.blockSize);
+  const changes = new Changes(made.numBlocks);
+  const navigator: Navigator = new Navigator(fold, history, series, made.requests(), changes, {
+    applied: (moved) => {
+      if (moved.violation !== null) faults.push(moved.violation.message);
+      if (moved.verified && moved.record % 7 === 0 && history.get(moved.record)) {
+        history.addSnapshot(moved.snapshot());
+      }
+    },
+    fault: (record, message) => faults.push(`${record}: ${message}`),
+    notice: (message) => faults.push(message),
+    wake: () => {},
+  });
+  const to = async (step: number): Promise<void> => {
+    navigator.go(step);
+    for (let i = 0; i < 1000 && navigator.moving; i++) {
+      navigator.work(performance.now() + 5);
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+  };
+  return { navigator, history, faults, to };
+}
+
+describe('a view that is moved through a recording', () => {
+  test('shows at every step what a fold from the start shows, wherever it came from', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(fc.nat(59), { minLength: 1, maxLength: 12 }),
+        async (seed, steps) => {
+          const made = recording(20, 4, seed, 60);
+          const { navigator, faults, to } = journey(made);
+          for (const step of steps) {
+            await to(step);
+            expect(navigator.fold.step).toBe(step);
+            expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
+            expect(navigator.fold.verified).toBe(true);
+            expect(navigator.current?.step).toBe(step);
+          }
+          expect(faults).toEqual([]);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+
+  test('gets there with a history that holds next to nothing', async () => {
+    const made = recording(20, 4, 3, 60);
+    const { navigator, history, faults, to } = journey(made, { frameBytes: 6000, snapshotBytes: 1 });
+    for (const step of [50, 2, 30, 31, 29, 59, 0]) {
+      await to(step);
+      expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
+    }
+    expect(history.bytes).toBeLessThan(12_000);
+    expect(faults).toEqual([]);
+  });
+
+  test('asks for nothing while it stays inside what is loaded', async () => {
+    const made = recording(20, 4, 5, 60);
+    const { navigator, history, to } = journey(made);
+    for (const [index, frame] of made.frames.entries()) history.add(index, frame);
+    await to(40);
+    const asked = made.asked;
+    for (const step of [10, 55, 20, 41, 40, 39, 1]) {
+      await to(step);
+      expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
+    }
+    expect(made.asked).toBe(asked);
+  });
+
+  test('the latest goal wins', async () => {
+    const made = recording(20, 4, 8, 60);
+    const { navigator, to } = journey(made);
+    navigator.go(50);
+    navigator.work(performance.now() + 1);
+    navigator.go(10);
+    await to(12);
+    expect(navigator.fold.step).toBe(12);
+    expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(12));
+  });
+});

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { Series } from './series';
+
+function filled(steps: number): Series {
+  const series = new Series();
+  const step = Array.from({ length: steps }, (_, i) => i);
+  series.load({
+    step,
+    record: step.map((i) => 2 * i),
+    op: step.map((i) => 10 * i),
+    time: step.map((i) => 1000 * i),
+    active: step.map(() => 4),
+    shared: step.map(() => 2),
+    cached: step.map(() => 1),
+    free: step.map(() => 9),
+    prefill_tokens: step.map((i) => (i === 37 ? 500 : 0)),
+    decode_tokens: step.map(() => 3),
+    budget: step.map(() => 2048),
+    allocate: step.map(() => 1),
+    evict: step.map(() => 1),
+    copy: step.map(() => 0),
+    preempted: step.map((i) => (i === 50 ? 1 : 0)),
+  });
+  return series;
+}
+
+test('a burst of one step is not lost in a bucket of many', () => {
+  const buckets = filled(100).buckets(0, 100, 10);
+  expect(buckets.per).toBe(10);
+  expect(Array.from(buckets.prefill)).toEqual([0, 0, 0, 500, 0, 0, 0, 0, 0, 0]);
+  expect(Array.from(buckets.preempted)).toEqual([0, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
+  expect(Array.from(buckets.evict)).toEqual(new Array(10).fill(10));
+  expect(Array.from(buckets.active)).toEqual(new Array(10).fill(4));
+  expect(buckets.maxTokens).toBe(503);
+});
+
+test('what is not known stays unknown, and is found', () => {
+  const series = filled(10);
+  series.place({ type: 'step', record: 99, step: 20, time: 0, sealed: 20_000, op: 1, digest: {} as never });
+  expect(series.hole()).toEqual([10, 19]);
+  expect(series.has(15)).toBe(false);
+  expect(series.has(20)).toBe(true);
+  expect(series.buckets(10, 20, 10).active.every(Number.isNaN)).toBe(true);
+});
+
+test('a step is found by its time', () => {
+  const series = filled(100);
+  expect([0, 999, 1000, 54_321, 1e9].map((time) => series.stepAt(time))).toEqual([0, 0, 1, 54, 99]);
+});
