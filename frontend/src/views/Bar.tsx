@@ -243,6 +243,7 @@ export function Bar() {
   const other = theme.value === 'dark' ? 'light' : 'dark';
   return (
     <header class={`bar ${held.value ? 'held' : ''}`}>
+      <h1 class="unseen">{`${text.product} · ${current.value?.name ?? ''}`}</h1>
       <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
         <Logo />
       </button>

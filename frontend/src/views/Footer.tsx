@@ -2,7 +2,7 @@
 
 import { bytes, clock, integer, percent, short } from '../format';
 import { keysShown } from '../store/layout';
-import { gaps, health, isLive, lag, light, position, status } from '../store/ledger';
+import { gaps, health, isLive, lag, light, link, position, status } from '../store/ledger';
 import { current } from '../store/sessions';
 import { text } from '../text';
 
@@ -21,7 +21,7 @@ export function Footer() {
   const told = health.value;
   const from = status.value;
   const info = current.value;
-  const live = isLive.value;
+  const live = isLive.value && link.value === 'open';
   const lost = Math.max(gaps.value, told?.gaps ?? 0, info?.gaps ?? 0);
   const name = from?.recording || info?.name || '';
   const size = from?.recording_bytes || info?.bytes || 0;

@@ -356,7 +356,7 @@ export function Inspector() {
   const hasRequest = chosen.sequence !== null || chosen.request !== null;
   const title = hasBlock ? text.panels.block : hasRequest ? text.panels.request : text.panels.session;
   return (
-    <section class="panel inspector" aria-label={title}>
+    <section class="panel inspector" aria-label={text.panels.inspector}>
       <div class="head">
         <h2>{title}</h2>
         {(hasBlock || hasRequest) && (

@@ -10,7 +10,7 @@ import { Tables, tablesShown } from './Tables';
 export function Left() {
   const answer = tables.value;
   return (
-    <section class="panel left" aria-label={text.panels[left.value]}>
+    <section class="panel left" aria-label={text.panels.left}>
       <div class="head">
         <Segments
           label={`${text.panels.tables}, ${text.panels.scheduler}`}

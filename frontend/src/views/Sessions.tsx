@@ -86,7 +86,7 @@ export function Sessions() {
   }, []);
   const { value } = listing;
   return (
-    <div class="landing">
+    <main class="landing">
       <header>
         <Logo />
         <h1>{text.sessions.title}</h1>
@@ -132,6 +132,6 @@ export function Sessions() {
           </table>
         </div>
       )}
-    </div>
+    </main>
   );
 }

@@ -38,6 +38,8 @@ export interface Palette {
   readonly 'chip-cached-text': string;
   readonly 'chip-copy': string;
   readonly 'chip-copy-text': string;
+  /** The states as words. */
+  readonly 'ink-active': string;
   readonly prefill: string;
   readonly decode: string;
 }
@@ -50,8 +52,8 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     line: '#232b37',
     hair: '#1a212b',
     text: '#d7dee9',
-    dim: '#8b96a6',
-    faint: '#667182',
+    dim: '#9ba6b6',
+    faint: '#828d9d',
     accent: '#6cb6ff',
     'accent-ground': '#172434',
     warn: '#f0a35e',
@@ -75,6 +77,7 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     'chip-cached-text': '#a9c1e0',
     'chip-copy': '#46381a',
     'chip-copy-text': '#ffe2a8',
+    'ink-active': '#4db3a2',
     prefill: '#f0a35e',
     decode: '#5d7ea6',
   },
@@ -85,11 +88,11 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     line: '#d3dae3',
     hair: '#e6eaf0',
     text: '#1a2330',
-    dim: '#566273',
-    faint: '#717d8d',
+    dim: '#4a5565',
+    faint: '#5a6676',
     accent: '#0b62c4',
     'accent-ground': '#e3effc',
-    warn: '#a4560a',
+    warn: '#985008',
     'warn-ground': '#fcf1e3',
     bad: '#c42430',
     'bad-ground': '#fde4e5',
@@ -110,6 +113,7 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     'chip-cached-text': '#27486f',
     'chip-copy': '#fbe9c6',
     'chip-copy-text': '#6b4300',
+    'ink-active': '#1c7265',
     prefill: '#d2751d',
     decode: '#6a8db8',
   },
