@@ -230,7 +230,8 @@ export const text = {
     noBiography: 'Nothing happened to it in the loaded part.',
     fills: (from: number, to: number, size: number, times: number) =>
       `${from} → ${to} of ${size}, ${times} writes`,
-    beforeThat: 'Before that: not loaded.',
+    notLoaded: (step: number) => `Before step ${n(step)}: not loaded.`,
+    loadEarlier: 'Load earlier',
     hint: 'Click a block or a sequence to see who holds it and what happened to it.',
     model: 'model',
     engine: 'engine',

@@ -1,6 +1,8 @@
 /** The whole page: the list of sessions, or one of them. */
 
+import { useEffect } from 'preact/hooks';
 import { current } from '../store/sessions';
+import { text } from '../text';
 import { Bar } from './Bar';
 import { Centre } from './Centre';
 import { Footer } from './Footer';
@@ -12,6 +14,10 @@ import { Alarm, Banners, Cover } from './Stage';
 import { Timeline } from './timeline/Timeline';
 
 export function App() {
+  const name = current.value?.name;
+  useEffect(() => {
+    document.title = name ? `${name} · ${text.product}` : text.product;
+  }, [name]);
   if (current.value === null) {
     return (
       <>

@@ -3,7 +3,7 @@
 import { bytes, clock, integer, moment } from '../format';
 import { NONE, Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
-import { block, hello, position, request } from '../store/ledger';
+import { block, hello, position, request, tell } from '../store/ledger';
 import { clearSelection, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
 import { PIN_NAMES, text } from '../text';
 import type { EventList, EventRow } from '../worker/answers/events';
@@ -43,6 +43,19 @@ function entriesOf(rows: readonly EventRow[]): Entry[] {
   return entries.reverse();
 }
 
+/** What lies before the loaded part, and how to get it. */
+function Earlier({ list }: { readonly list: EventList }) {
+  if (list.fromStep <= 0) return null;
+  return (
+    <>
+      {text.inspector.notLoaded(list.fromStep)}{' '}
+      <button type="button" class="link" onClick={() => tell({ kind: 'earlier' })}>
+        {text.inspector.loadEarlier}
+      </button>
+    </>
+  );
+}
+
 function Biography({ list, own }: { readonly list: EventList | null; readonly own: 'block' | 'request' }) {
   const entries = entriesOf(list?.rows.slice(0, list.now).slice(-LINES) ?? []);
   return (
@@ -71,7 +84,6 @@ function Biography({ list, own }: { readonly list: EventList | null; readonly ow
         </span>
       </div>
       <div class="lines life">
-        {entries.length === 0 && <p class="faint quiet">{text.inspector.noBiography}</p>}
         {entries.map(({ row, times, from }, i) => (
           <div
             key={`${row.op}-${entries.length - i}`}
@@ -87,9 +99,12 @@ function Biography({ list, own }: { readonly list: EventList | null; readonly ow
             </span>
           </div>
         ))}
-        {list?.complete === true && entries.length > 0 && !isBeginning(entries.at(-1)!.row) && (
-          <p class="faint quiet">{text.inspector.beforeThat}</p>
-        )}
+        <p class="faint quiet">
+          {entries.length === 0 && `${text.inspector.noBiography} `}
+          {list?.complete === true && !(entries.length > 0 && isBeginning(entries.at(-1)!.row)) && (
+            <Earlier list={list} />
+          )}
+        </p>
       </div>
     </>
   );

@@ -19,6 +19,9 @@ const RESTORE_COST = 0.1;
 /** Ask for more while this many records are left in front of a reader that moves forwards. */
 const AHEAD_RECORDS = 300;
 
+/** How much is loaded when the reader asks for earlier records. */
+const EARLIER_RECORDS = 3000;
+const EARLIER_BYTES = 4 << 20;
 /** A seek that has more frames than this before it is given up when the goal moves. */
 const MOST_ON_THE_WAY = 1500;
 
@@ -285,6 +288,23 @@ export class Navigator {
       if (type === 'step' && step !== null && !this.series.has(step))
         this.series.place(openFrame(frame) as Step);
     }
+  }
+
+  /** Load some of what lies before the loaded part; false when there is nothing before it. */
+  async loadEarlier(): Promise<boolean> {
+    const range = this.history.rangeAt(this.fold.record);
+    if (range === undefined || range.first <= 0) return false;
+    const goal = range.first - 1;
+    let after = Math.max(-1, goal - EARLIER_RECORDS);
+    while (after < goal) {
+      const frames = await this.requests.frames(after, EARLIER_BYTES);
+      const last = frames.length === 0 ? null : peekFrame(frames.at(-1)!).record;
+      if (last === null || last <= after) break;
+      this.history.addAll(frames);
+      after = last;
+    }
+    this.handlers.wake();
+    return true;
   }
 
   /** Ask for what comes next before the reader gets there. */

@@ -125,6 +125,7 @@ export type ToWorker =
   | { kind: 'wants'; wants: Wants }
   | { kind: 'credit' }
   | { kind: 'retry' }
+  | { kind: 'earlier' }
   | { kind: 'ask'; id: number; question: 'state' | 'ready' };
 
 export type FromWorker =

@@ -55,6 +55,8 @@ export class Scan {
       at > this.high + 64 ||
       !this.history.holds(this.low - 1, this.high);
     if (far) this.reset(at);
+    // Earlier records may have been loaded since.
+    else if (this.firstLoaded && this.history.get(this.low - 1) !== undefined) this.firstLoaded = false;
     do {
       const behind = this.indexAfter(fold.op);
       if (

@@ -180,6 +180,16 @@ export class Session {
     this.wake();
   }
 
+  /** The reader wants to read further back than what is loaded. */
+  loadEarlier(): void {
+    if (this.mode === 'follow') this.pause();
+    this.navigator.loadEarlier().catch((error: Error) => {
+      this.notice = `Earlier records could not be loaded: ${error.message}.`;
+      this.dirty = true;
+      this.wake();
+    });
+  }
+
   retry(): void {
     this.notice = null;
     this.live?.restart();

@@ -52,8 +52,8 @@ export class Requests {
     return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=262144`, signal));
   }
 
-  async frames(after: number): Promise<Uint8Array[]> {
-    return unpackFrames(await this.bytes(`frames?after=${after}&limit_bytes=1048576`));
+  async frames(after: number, limit = 1 << 20): Promise<Uint8Array[]> {
+    return unpackFrames(await this.bytes(`frames?after=${after}&limit_bytes=${limit}`));
   }
 
   liveUrl(after: number | null): string {

@@ -119,6 +119,9 @@ scope.onmessage = ({ data }) => {
     case 'retry':
       session?.retry();
       break;
+    case 'earlier':
+      session?.loadEarlier();
+      break;
     case 'wants':
       wants = data.wants;
       publisher?.want(data.wants);
