@@ -32,6 +32,7 @@ function journey(made: Recording, bounds?: Bounds): Journey {
     },
     fault: (record, message) => faults.push(`${record}: ${message}`),
     notice: (message) => faults.push(message),
+    lastRecord: () => made.records.length - 1,
     wake: () => {},
   });
   const to = async (step: number): Promise<void> => {

@@ -31,6 +31,8 @@ export interface NavigatorHandlers {
   /** Bytes that could not be read, or an operation that is not known. */
   fault(record: number, message: string): void;
   notice(message: string): void;
+  /** The last record that the session has, as far as is known. */
+  lastRecord(): number;
   /** There may be more to do. */
   wake(): void;
 }
@@ -95,7 +97,7 @@ export class Navigator {
   work(deadline: number): boolean {
     const { goal, fold } = this;
     if (goal === null) return false;
-    if (this.arriving !== null && !this.bring(deadline)) return true;
+    if (this.arriving !== null) return !this.bring(deadline) || this.goal !== null;
     if (!this.reachable(goal)) {
       if (this.seeking === null) void this.seek(goal);
       return false;
@@ -127,7 +129,8 @@ export class Navigator {
       const isThere = fold.step >= step && (frame === undefined || peekFrame(frame).type !== 'text');
       if (frame === undefined || isThere) {
         this.arriving = null;
-        this.look();
+        if (this.goal === step && fold.step === step) this.arrive();
+        else this.look();
         return true;
       }
       arriving.next++;
@@ -148,12 +151,14 @@ export class Navigator {
     const record = series.get('record', goal);
     if (Number.isNaN(record)) return fold.loaded && fold.step === goal;
     const op = series.get('op', goal);
+    // With the record after it, which may be its text.
+    const end = Math.min(record + 1, this.handlers.lastRecord());
     const direct =
       fold.loaded &&
-      (fold.step <= goal ? history.holds(fold.record, record) : history.holds(record - 1, fold.record));
+      (fold.step <= goal ? history.holds(fold.record, end) : history.holds(record - 1, fold.record));
     const cost = direct ? Math.abs(op - fold.op) : Number.POSITIVE_INFINITY;
     const snapshot = history.snapshotBefore(record);
-    if (snapshot === undefined) return direct;
+    if (snapshot === undefined || !history.holds(snapshot.record, end)) return direct;
     if (op - snapshot.op + fold.numBlocks * RESTORE_COST < cost) {
       fold.restore(snapshot);
       this.changes.all();

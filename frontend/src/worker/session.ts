@@ -82,6 +82,7 @@ export class Session {
     this.navigator = new Navigator(view, this.history, this.series, requests, this.changes, {
       applied: (fold, record) => this.applied(fold, record),
       fault: (record, message) => this.fail(record, message),
+      lastRecord: () => this.lastRecord,
       notice: (message) => {
         this.notice = message;
         this.dirty = true;
