@@ -7,7 +7,10 @@ import { startTheme } from './store/theme';
 import { App } from './views/App';
 import './styles/base.css';
 import './styles/layout.css';
+import './styles/bar.css';
 import './styles/panels.css';
+import './styles/lists.css';
+import './styles/overlays.css';
 
 startTheme();
 startKeys();

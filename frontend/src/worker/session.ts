@@ -21,6 +21,7 @@ import { Navigator } from './navigator';
 import type { Light, LinkState, Mode, Position } from './protocol';
 import { Series } from './series';
 import { Live, Requests } from './source';
+import { Trust } from './trust';
 
 export interface OpenOptions {
   readonly session: string;
@@ -57,9 +58,7 @@ export class Session {
   readonly memory = new RequestMemory();
   /** Something that the page does not know yet, beside the map. */
   dirty = true;
-  private fault: { record: number; message: string } | null = null;
-  private unverified = 'no record folded yet';
-  private folded = new WeakSet<Fold>();
+  private readonly trust = new Trust();
   private readonly incoming: Uint8Array[] = [];
   private live: Live | null = null;
   private closed = false;
@@ -254,7 +253,7 @@ export class Session {
     }
     if (record.type === 'gap') {
       this.gaps++;
-      this.unverified = `records ${record.first} to ${record.last} are lost: ${record.reason}`;
+      this.trust.unverified = `records ${record.first} to ${record.last} are lost: ${record.reason}`;
     } else if (record.type === 'step') {
       this.headStep = record;
       this.lastStep = Math.max(this.lastStep, record.step);
@@ -274,7 +273,7 @@ export class Session {
   private desynchronise(why: string, rejoin = true): void {
     this.head.loaded = false;
     this.head.verified = false;
-    this.unverified = why;
+    this.trust.unverified = why;
     this.dirty = true;
     if (!rejoin) return;
     this.incoming.length = 0;
@@ -284,17 +283,12 @@ export class Session {
   // -- what is true -------------------------------------------------------------------------------------------------
 
   private fail(record: number, message: string): void {
-    this.fault ??= { record, message };
+    this.trust.fail(record, message);
     this.dirty = true;
   }
 
   private applied(fold: Fold, record: AnyRecord): void {
-    const { violation, step } = fold;
-    if (violation !== null) {
-      const where = violation.op === null ? '' : ` (operation ${violation.op})`;
-      this.fail(violation.record, `${violation.kind}${where}: ${violation.message}`);
-    }
-    if (fold.verified && step >= 0) this.folded.add(fold);
+    this.trust.look(fold);
     if (record.type === 'step') this.noteCopies(fold, record);
     const every = Math.max(SNAPSHOT_OPERATIONS, 2 * fold.numBlocks);
     const last = this.kept.get(fold);
@@ -316,12 +310,7 @@ export class Session {
   }
 
   light(): Light {
-    const { fold, fault } = this;
-    if (fault !== null) return { colour: 'red', record: fault.record, message: fault.message };
-    if (fold.loaded && fold.verified && this.folded.has(fold)) {
-      return { colour: 'green', record: fold.record, message: '' };
-    }
-    return { colour: 'grey', record: fold.loaded ? fold.record : null, message: this.unverified };
+    return this.trust.light(this.fold);
   }
 
   position(): Position {
@@ -391,7 +380,7 @@ export class Session {
     const { fold } = this.navigator;
     if (this.mode === 'follow' && this.head.loaded) {
       fold.copyFrom(this.head);
-      if (this.folded.has(this.head)) this.folded.add(fold);
+      this.trust.copy(this.head, fold);
       this.mode = 'at';
       this.navigator.look();
       this.changes.jump();

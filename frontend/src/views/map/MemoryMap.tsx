@@ -13,6 +13,7 @@ import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
 import { Camera } from './camera';
 import { CanvasRenderer } from './canvas';
 import { drawOverlay } from './overlay';
+import { Pace } from './pace';
 import { type Pixels, type Renderer, type Scene, WebGlRenderer } from './renderer';
 
 const camera = new Camera();
@@ -146,6 +147,7 @@ export function MemoryMap() {
     renderer = create(base.current!);
     rendererName.value = renderer.name;
     let drawn = '';
+    const pace = new Pace();
     const resize = (): void => {
       const ratio = pixelRatio();
       const width = Math.max(1, Math.floor(holder.clientWidth * ratio));
@@ -162,7 +164,7 @@ export function MemoryMap() {
     };
     const observer = new ResizeObserver(resize);
     observer.observe(holder);
-    const stop = addPainter(() => {
+    const stop = addPainter((now) => {
       if (renderer === null) return false;
       if (camera.count !== picture.size) camera.resize(camera.width, camera.height, picture.size);
       const { glowing } = picture;
@@ -185,7 +187,9 @@ export function MemoryMap() {
         marked.peek()?.length ?? -1,
         palette.peek().bg,
       ].join();
+      pace.frame(now);
       if (look === drawn && !glowing && !stale) return false;
+      if (!pace.mayDraw(now)) return true;
       stale = false;
       renderer.draw(scene());
       if (look !== drawn) {
