@@ -102,7 +102,7 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     's-cached': '#a9c4e6',
     's-active': '#2b8f80',
     's-shared': '#5d3fb5',
-    's-new': '#ffb300',
+    's-new': '#ffc73d',
     'on-shared': '#f3eeff',
     'on-active': '#f2fffc',
     'chip-active': '#d9efeb',
