@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kvarium import __version__
-from kvarium.errors import KvariumError
+from kvarium.errors import DamagedRecordingError, KvariumError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from kvarium.launch import OptionsCheck
     from kvarium.recording.index_rows import Row
     from kvarium.recording.reader import Reader
     from kvarium.serve import ServeOptions
@@ -72,6 +73,14 @@ def default_db() -> str:
     return str(folder / "kvarium.db")
 
 
+def _target(db: str | None) -> str:
+    if db is None:
+        return default_db()
+    if not db.strip():
+        raise KvariumError("--db is empty: it names a file, or a PostgreSQL URL")
+    return db
+
+
 def say(line: str) -> None:
     """A line for the user, at once."""
     print(line, flush=True)
@@ -107,14 +116,25 @@ def _engine_options(given: list[str], runner: str, host: str) -> list[str]:
     return options
 
 
-def _serve(db: str, options: "ServeOptions") -> None:
-    from kvarium.launch import EngineMissingError, engine_is_installed
+def _check_options(command: str, given: list[str]) -> "OptionsCheck":
+    """Let the engine check its options, while the server's own code is loaded."""
+    from kvarium.launch import EngineMissingError, OptionsCheck, engine_is_installed
+
+    if not engine_is_installed():
+        raise EngineMissingError
+    return OptionsCheck(command, given)
+
+
+def _serve(db: str | None, options: "ServeOptions", check: "OptionsCheck | None") -> None:
     from kvarium.recording.database import open_for_server
     from kvarium.serve import serve as run_server
 
-    if options.engine_options is not None and not engine_is_installed():
-        raise EngineMissingError
-    database = open_for_server(db)
+    if check is not None:
+        status, text = check.wait()
+        if status:
+            print(text, file=sys.stderr)
+            raise typer.Exit(status)
+    database = open_for_server(_target(db))
     try:
         status = run_server(database, options)
     finally:
@@ -149,13 +169,15 @@ def serve(
     """
     if not engine and context.args:
         raise KvariumError(f"{' '.join(context.args)}: options of an engine, but --no-engine starts none")
+    given = _engine_options(context.args, runner, host) if engine else None
+    check = None if given is None else _check_options("kvarium serve", given)
     from kvarium.serve import ServeOptions
 
     options = ServeOptions(
         host=host,
         port=port,
         allowed_hosts=tuple(allowed_host or ()),
-        engine_options=_engine_options(context.args, runner, host) if engine else None,
+        engine_options=given,
         exit_with_engine=exit_with_engine,
         open_browser=open_page,
         say=say,
@@ -163,7 +185,7 @@ def serve(
     token = os.environ.get("KVARIUM_ENGINE_TOKEN")
     if token:
         options.engine_token = token
-    _serve(db or default_db(), options)
+    _serve(db, options, check)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -182,20 +204,21 @@ def demo(
 
     All other options are the engine's and passed on to it: `kvarium engine --help` lists them.
     """
+    more = [] if duration is None else ["--duration", str(duration)]
+    given = _engine_options([*context.args, *more], "null", "127.0.0.1")
+    check = _check_options("kvarium demo", given)
     from kvarium.serve import ServeOptions
 
-    given = list(context.args)
-    if duration is not None:
-        given += ["--duration", f"{duration:g}"]
     _serve(
-        db or default_db(),
+        db,
         ServeOptions(
             port=port,
-            engine_options=_engine_options(given, "null", "127.0.0.1"),
+            engine_options=given,
             exit_with_engine=duration is not None,
             open_browser=browser,
             say=say,
         ),
+        check,
     )
 
 
@@ -240,7 +263,7 @@ def _reading(db: str | None) -> "Iterator[Reader]":
     from kvarium.recording.database import open_for_reading
     from kvarium.recording.reader import Reader
 
-    database = open_for_reading(db or default_db())
+    database = open_for_reading(_target(db))
     try:
         yield Reader(database)
     finally:
@@ -267,15 +290,15 @@ def sessions_ls(db: Db = None, as_json: AsJson = False) -> None:
     header = ("SESSION", "STATE", "STARTED", "DURATION", "RUNNER", "STEPS", "OPERATIONS", "SIZE", "NAME")
     lines = [
         (
-            row["id"],
-            row["state"],
+            terminal.shown(row["id"]),
+            terminal.shown(row["state"]),
             terminal.started(row["started_utc_us"]),
             terminal.duration(row["duration_ns"]),
-            row["runner"],
+            terminal.shown(row["runner"]),
             terminal.figure(row["steps"]),
             terminal.figure(row["operations"]),
             terminal.size(row["stored_bytes"]),
-            row["name"],
+            terminal.shown(row["name"]),
         )
         for row in rows
     ]
@@ -309,9 +332,11 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
         number = reader.find(session)
         findings = run(reader, number, progress)
     for message in findings.messages[:20]:
-        print(message, file=sys.stderr)
+        print(terminal.shown(message, 300), file=sys.stderr)
     if len(findings.messages) > 20:
         print(f"… and {len(findings.messages) - 20} more", file=sys.stderr)
+    if findings.live:
+        print("so far: still being recorded", file=sys.stderr)
     if as_json:
         say(json.dumps(findings.summary()))
     else:
@@ -354,6 +379,9 @@ def main() -> None:
     try:
         _load_commands(sys.argv[1:])
         app()
+    except DamagedRecordingError as error:
+        print(f"kvarium: damaged recording: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
     except KvariumError as error:
         print(f"kvarium: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

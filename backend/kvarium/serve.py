@@ -218,5 +218,7 @@ class _Run:
         if self._interrupts == 1:
             self.options.say("stopping: the engine says goodbye, what is waiting is written")
             self._stop.set()
+        elif self._interrupts == 2 and self._engine is not None:
+            self._engine.hurry()
         elif self._interrupts == 3:
             self._server.force_exit = True

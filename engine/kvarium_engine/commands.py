@@ -21,7 +21,8 @@ def engine(
     connect: Annotated[
         str | None,
         typer.Option(
-            help=f"Backend, ws://HOST:PORT/api/engine; the token is in ${TOKEN_VARIABLE}. Without: nothing is recorded."
+            help=f"Backend, ws://HOST:PORT/api/engine; the token is in ${TOKEN_VARIABLE}. It is tried for 20 s. "
+            "Without: nothing is recorded."
         ),
     ] = None,
     runner: Annotated[str, typer.Option(help="null: no model, seeded tokens.")] = "null",
@@ -45,7 +46,9 @@ def engine(
         str, typer.Option(help="fcfs, or priority (a lower number goes first).")
     ] = "fcfs",
     seed: Annotated[int, typer.Option(help="Of the mix and of the sampled tokens.")] = 0,
-    steps: Annotated[int | None, typer.Option(help="End after so many steps.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(help="End after so many steps; one more may record the end.")
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
     lossless: Annotated[
         bool | None,
@@ -75,9 +78,13 @@ def engine(
         str, typer.Option(help="full, or none: no prompt and no token leaves the engine.")
     ] = "full",
     json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", hidden=True, help="Only check the options: for a server, before it starts."),
+    ] = False,
 ) -> None:
     """Run the paged engine until its trace, its steps or its time end, or it is stopped."""
-    from kvarium_engine.process import run
+    from kvarium_engine import process
 
     options = Options(
         connect=connect,
@@ -105,4 +112,4 @@ def engine(
         record_text=record_text,
         json=json,
     )
-    raise typer.Exit(run(options))
+    raise typer.Exit(process.check(options) if check else process.run(options))

@@ -1,15 +1,22 @@
 """The engine's options, as the command line gives them, and what follows from them."""
 
+import math
 import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from websockets.exceptions import InvalidURI
+from websockets.uri import parse_uri
 
 from kvarium_engine.engine import EngineConfig
 from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.block_pool import FREE_ORDERS
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.scheduling.step_plan import Runner
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace, size_of
 from kvarium_ledger.ledger import Ledger
@@ -19,6 +26,34 @@ from kvarium_ledger.records import VERSION
 MIX_BLOCKS = 512
 MIX_STEP_MS = 20.0
 SOURCE = "kvarium"
+LONGEST_STEP_MS = 4000.0
+MOST_BLOCKS = 1 << 22
+"""So many that a keyframe of a pool in use, some 40 bytes a block, stays well within a frame's 256 MiB."""
+BYTES_PER_BLOCK = 160
+"""What a block costs the engine at its peak, with the encoder's copy and a keyframe in the making (measured: 155)."""
+
+
+class Bound(NamedTuple):
+    """An integer option: its field in :class:`Options`, and from where to where it goes."""
+
+    option: str
+    field: str
+    low: int
+    high: int
+
+
+_WIRE = (1 << 53) - 1
+"""The largest integer that every reader of the ledger, a browser too, holds exactly."""
+
+BOUNDS = (
+    Bound("--num-gpu-blocks-override", "num_blocks", 1, MOST_BLOCKS),
+    Bound("--max-num-batched-tokens", "max_num_batched_tokens", 1, MOST_TOKENS),
+    Bound("--max-num-seqs", "max_num_seqs", 1, 1 << 20),
+    Bound("--max-model-len", "max_model_len", 1, MOST_TOKENS),
+    Bound("--seed", "seed", 0, _WIRE),
+    Bound("--steps", "steps", 1, _WIRE),
+    Bound("--audit-interval", "audit_interval", 0, MOST_TOKENS),
+)
 
 
 @dataclass(slots=True)
@@ -72,28 +107,32 @@ def resolve(options: Options) -> Resolved:
         raise UsageError(f"--free-order is {' or '.join(FREE_ORDERS)}, not {options.free_order!r}")
     if not 1 <= options.block_size <= 256 or options.block_size & (options.block_size - 1):
         raise UsageError(f"--block-size must be a power of two from 1 to 256, not {options.block_size}")
-    for name, value in (("--steps", options.steps), ("--num-gpu-blocks-override", options.num_blocks)):
-        if value is not None and value < 1:
-            raise UsageError(f"{name} must be at least 1, not {value}")
-    if options.duration is not None and not options.duration > 0:
+    for bound in BOUNDS:
+        _check_bound(bound, getattr(options, bound.field))
+    if options.duration is not None and not 0 < options.duration < math.inf:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
-    if options.speed < 0:
-        raise UsageError(f"--speed must not be negative, it is {options.speed}")
-    if options.step_ms is not None and not 0 <= options.step_ms <= 4000:
-        raise UsageError(f"--step-ms must be from 0 to 4000, not {options.step_ms}")
+    if not 0 <= options.speed < math.inf:
+        raise UsageError(f"--speed must be a number from 0 on, not {options.speed}")
+    if options.step_ms is not None and not 0 <= options.step_ms <= LONGEST_STEP_MS:
+        raise UsageError(f"--step-ms must be from 0 to {LONGEST_STEP_MS:.0f}, not {options.step_ms}")
+    if len(options.name) > 200 or not options.name.isprintable():
+        raise UsageError("--name must be a text of at most 200 printable characters")
+    if options.connect is not None:
+        check_url(options.connect)
     trace = read_trace(options.trace) if options.trace is not None else None
     num_blocks, max_model_len = _sizes(options, trace)
+    _check_memory(num_blocks)
     try:
         scheduler = SchedulerConfig(
-            max_num_batched_tokens=options.max_num_batched_tokens or max(2048, options.max_num_seqs),
+            max_num_batched_tokens=max(2048, options.max_num_seqs)
+            if options.max_num_batched_tokens is None
+            else options.max_num_batched_tokens,
             max_num_seqs=options.max_num_seqs,
             max_model_len=max_model_len,
             policy=options.scheduling_policy,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if options.audit_interval < 0:
-        raise UsageError(f"--audit-interval must not be negative, it is {options.audit_interval}")
     config = EngineConfig(
         num_blocks=num_blocks,
         block_size=options.block_size,
@@ -106,7 +145,9 @@ def resolve(options: Options) -> Resolved:
     fast = trace is not None and options.speed == 0
     step_ms = options.step_ms
     if step_ms is None:
-        step_ms = 0.0 if fast else MIX_STEP_MS / (options.speed if trace is not None else 1.0)
+        step_ms = MIX_STEP_MS
+        if trace is not None:
+            step_ms = 0.0 if fast else min(MIX_STEP_MS / options.speed, LONGEST_STEP_MS)
     return Resolved(
         config=config,
         trace=trace,
@@ -118,14 +159,65 @@ def resolve(options: Options) -> Resolved:
     )
 
 
+def _check_bound(bound: Bound, value: int | None) -> None:
+    if value is None or bound.low <= value <= bound.high:
+        return
+    limit = f"at least {bound.low}" if value < bound.low else f"at most {bound.high}"
+    raise UsageError(f"{bound.option} must be {limit}, not {value}")
+
+
+def check_url(url: str) -> None:
+    """Raises :class:`UsageError` for what is no address of a backend."""
+    wanted = "it is ws://HOST:PORT/api/engine, or wss://…"
+    try:
+        parts = urlsplit(url)
+        if parts.scheme not in ("ws", "wss"):
+            raise UsageError(f"--connect {url!r} does not begin with ws:// or wss://: {wanted}")
+        if not parts.hostname:
+            raise UsageError(f"--connect {url!r} names no host: {wanted}")
+        if url.split() != [url] or not url.isprintable() or parts.port == 0:
+            raise UsageError(f"--connect {url!r} is no address: {wanted}")
+        parts.hostname.encode("idna")
+        parse_uri(url)
+    except (InvalidURI, ValueError) as error:
+        raise UsageError(f"--connect {url!r} is no address ({error}): {wanted}") from None
+
+
+def free_memory() -> int | None:
+    """Bytes that this process may still take, as far as the system tells."""
+    found: list[int] = []
+    try:
+        with Path("/proc/meminfo").open() as lines:
+            found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        group = Path("/sys/fs/cgroup")
+        most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        if most != "max":
+            found.append(max(0, int(most) - int(used)))
+    except (OSError, ValueError):
+        pass
+    return min(found, default=None)
+
+
+def _check_memory(num_blocks: int) -> None:
+    needed, free = num_blocks * BYTES_PER_BLOCK, free_memory()
+    if needed > 1 << 28 and free is not None and needed > free:
+        raise UsageError(
+            f"the pool of {num_blocks:,} blocks needs about {needed / (1 << 30):.1f} GiB here, "
+            f"{free / (1 << 30):.1f} GiB are free: --num-gpu-blocks-override sets how many blocks it has"
+        )
+
+
 def _sizes(options: Options, trace: list[TraceRequest] | None) -> tuple[int, int]:
     """(blocks of the pool, max_model_len)."""
     size = options.block_size
     if trace is None:
         blocks = options.num_blocks or MIX_BLOCKS
-        return blocks, options.max_model_len or blocks * size
+        return blocks, options.max_model_len or min(blocks * size, MOST_TOKENS)
     longest = size_of(trace, size)
-    blocks = options.num_blocks or 2 * longest.blocks
+    blocks = options.num_blocks or min(2 * longest.blocks, MOST_BLOCKS)
     if blocks < longest.blocks:
         raise UsageError(
             f"the pool has {blocks} blocks; the longest request of {options.trace} needs {longest.blocks} "
@@ -148,7 +240,7 @@ def _is_loopback(url: str | None) -> bool:
 def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) -> Hello:
     """The engine's first words."""
     config, scheduler = resolved.config, resolved.config.scheduler
-    work = options.trace.name if options.trace is not None else "mix"
+    work = options.trace.name.encode(errors="replace").decode() if options.trace is not None else "mix"
     return Hello(
         version=VERSION,
         session=str(uuid.uuid4()),

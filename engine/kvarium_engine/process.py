@@ -11,15 +11,18 @@ again ends it at once.
 import gc
 import json
 import logging
+import os
 import queue
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
+from collections.abc import Callable
 from types import FrameType
 
 from kvarium_engine.engine import Engine
-from kvarium_engine.errors import UsageError
+from kvarium_engine.errors import LinkFailedError, NotRecordedError, UsageError
 from kvarium_engine.health import HealthMeter
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.options import Options, Resolved, hello, resolve
@@ -32,7 +35,16 @@ from kvarium_ledger.ledger import Ledger, Sealed
 from kvarium_ledger.link import Link
 
 CONNECT_S = 20.0
-"""How long the first connection is tried."""
+"""How long the first connection is tried; ``kvarium engine --help`` tells it too."""
+
+WAITING_S = 1.0
+"""After so long without a backend, the engine says that it waits for one."""
+
+DEBUG_VARIABLE = "KVARIUM_DEBUG"
+COMMAND_VARIABLE = "KVARIUM_COMMAND"
+"""Which command a person typed (``kvarium serve``), where that was not ``kvarium engine``: messages begin with it."""
+
+FAULT_STATUS = 70
 
 DRAIN_S = 5.0
 """At the end, how long a backend may acknowledge nothing before the engine ends without it."""
@@ -49,6 +61,8 @@ class Process:
         self.resolved = resolve(options)
         self.tally = Tally()
         self.stop_reason: str | None = None
+        self.made = 0
+        """Steps that were scheduled; those that only record what was done between two are not among them."""
         self._signals: Counter[int] = Counter()
         self.link: Link | None = None
         self.workload = _workload(options, self.resolved)
@@ -84,10 +98,17 @@ class Process:
             self._loop(began)
         finally:
             seconds = time.monotonic() - began
+            before = self.engine.steps
             self.engine.close(asked_by=self.stop_reason or "the engine's end")
+            ending = self.engine.steps - before
             drained = self.link is None or self._drain(self.link)
-        self._check_rejected()
-        self._report(seconds, drained)
+        self._check_link()
+        self._report(seconds, drained, ending)
+        if self.link is not None and self.link.acknowledged < 0:
+            trouble = self.link.trouble
+            raise NotRecordedError(
+                f"nothing was recorded at {self.options.connect}" + (trouble and f" ({trouble})")
+            )
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._signals[number] += 1
@@ -102,7 +123,7 @@ class Process:
         """Wait for the backend as long as it gets on, then close the link; says whether all was acknowledged."""
         left: tuple[int, int] | None = None
         deadline = 0.0
-        while link.pending_records or link.unacknowledged_bytes:
+        while link.failed is None and (link.pending_records or link.unacknowledged_bytes):
             now = link.pending_records, link.unacknowledged_bytes
             if now != left:
                 left, deadline = now, time.monotonic() + DRAIN_S
@@ -111,19 +132,29 @@ class Process:
             time.sleep(0.02)
         return link.close(self.stop_reason or "", timeout=DRAIN_S)
 
-    def _check_rejected(self) -> None:
-        if self.link is not None and self.link.rejected is not None:
+    def _check_link(self) -> None:
+        if self.link is None:
+            return
+        if self.link.rejected is not None:
             raise UsageError(f"{self.options.connect}: {self.link.rejected}")
+        if self.link.failed is not None:
+            raise LinkFailedError(self.link.failed)
 
     def _wait_for_backend(self, link: Link) -> None:
-        deadline = time.monotonic() + CONNECT_S
+        began = time.monotonic()
+        told = False
         while not link.connected.wait(0.1) and self.stop_reason is None:
-            if link.rejected is not None:
+            waited = time.monotonic() - began
+            if link.rejected is not None or link.failed is not None:
                 link.close(timeout=0.0)
-                self._check_rejected()
-            if time.monotonic() > deadline:
+                self._check_link()
+            if waited > CONNECT_S:
                 link.close(timeout=0.0)
-                raise UsageError(f"no backend at {self.options.connect}: tried for {CONNECT_S:.0f} s")
+                why = f" ({link.trouble})" if link.trouble else ""
+                raise UsageError(f"no backend at {self.options.connect}: tried for {CONNECT_S:.0f} s{why}")
+            if waited > WAITING_S and not told:
+                told = True
+                _say(f"waiting for the backend at {self.options.connect}, {CONNECT_S:.0f} s at most")
 
     def _loop(self, began: float) -> None:
         engine, workload, steering, link = self.engine, self.workload, self.steering, self.link
@@ -135,11 +166,14 @@ class Process:
                 if link.rejected is not None:
                     self.stop_reason = "the backend refused this engine"
                     return
+                if link.failed is not None:
+                    self.stop_reason = "the link failed"
+                    return
             if meter is not None:
                 meter.tell(steering.held)
             if duration is not None and time.monotonic() - began >= duration:
                 self.stop_reason = f"{duration:g} s have passed"
-            elif steps is not None and engine.steps >= steps:
+            elif steps is not None and self.made >= steps:
                 self.stop_reason = f"{steps} steps were made"
             elif not steering.may_step:
                 self._rest(0.05)
@@ -150,8 +184,13 @@ class Process:
                         self.stop_reason = "all requests have ended"
                     self._rest(min(workload.pause(engine), 0.05))
                     continue
-                engine.step()
+                plan = engine.step()
+                self.made += 1
                 steering.stepped()
+                if plan.empty:
+                    # The runner paces a step with work; one without takes as long, or refusals would follow each other
+                    # as fast as they can be written.
+                    self._rest(self.resolved.step_ms / 1000)
                 if meter is not None:
                     meter.stepped()
 
@@ -173,12 +212,13 @@ class Process:
 
     # -- the end ------------------------------------------------------------------------------------------------
 
-    def _report(self, seconds: float, drained: bool) -> None:
+    def _report(self, seconds: float, drained: bool, ending: int) -> None:
         engine, tally = self.engine, self.tally
         operations = engine.ledger.op
         summary = {
             "reason": self.stop_reason,
-            "steps": engine.steps,
+            "steps": self.made,
+            "steps_without_work": engine.steps - self.made,
             "operations": operations,
             "seconds": round(seconds, 3),
             "operations_per_s": round(operations / max(seconds, 1e-9)),
@@ -191,7 +231,9 @@ class Process:
         if self.options.json:
             print(json.dumps(summary), flush=True)
             return
-        print(f"{self.stop_reason}: {engine.steps:,} steps, {operations:,} operations in {seconds:.1f} s")
+        print(
+            f"{self.stop_reason}: {_steps(self.made, engine.steps - self.made - ending, ending)}, {operations:,} operations in {seconds:.1f} s"
+        )
         if operations:
             print(tally.shares())
         if tally.decisions:
@@ -199,6 +241,14 @@ class Process:
         if self.link is not None and not drained:
             print("  the backend did not acknowledge all of it in time")
         sys.stdout.flush()
+
+
+def _steps(made: int, between: int, ending: int) -> str:
+    """How many steps were made, and how many records of steps there are beside them."""
+    text = f"{made:,} step" + ("" if made == 1 else "s")
+    if between:
+        text += f", {between:,} that only record what was asked between two"
+    return text + (" and one that records the end" if ending else "")
 
 
 def _workload(options: Options, resolved: Resolved) -> Workload:
@@ -210,29 +260,77 @@ def _workload(options: Options, resolved: Resolved) -> Workload:
     return Mix(config.num_blocks, config.block_size, config.scheduler.max_num_seqs, options.seed)
 
 
+def _say(line: str) -> None:
+    print(f"{os.environ.get(COMMAND_VARIABLE) or 'kvarium engine'}: {line}", file=sys.stderr, flush=True)
+
+
+def check(options: Options) -> int:
+    """Check the options of an engine that a server is to start, its trace too; returns the exit status."""
+    return _guarded(lambda: _check(options))
+
+
+def _check(options: Options) -> None:
+    if options.connect is not None:
+        raise UsageError(
+            "--connect is the server's own: its engine connects to it; "
+            "`kvarium engine --connect URL` runs one that connects elsewhere"
+        )
+    resolve(options)
+
+
 def run(options: Options) -> int:
-    """Run an engine; returns the exit status, 2 after a wrong option, which is told in one line."""
+    """Run an engine; returns the exit status. Whatever goes wrong is told in one line: 2 is a wrong option or backend."""
     logging.basicConfig(level=logging.WARNING, format="engine: %(message)s")
+    return _guarded(lambda: Process(options).run())
+
+
+def _guarded(body: Callable[[], None]) -> int:
     try:
-        Process(options).run()
+        body()
     except UsageError as error:
-        print(f"kvarium engine: {error}", file=sys.stderr)
+        _say(str(error))
         return 2
+    except NotRecordedError as error:
+        _say(str(error))
+        return 1
     except KeyboardInterrupt:
-        print("kvarium engine: stopped at once", file=sys.stderr)
+        _say("stopped at once")
         return 130
+    except Exception as error:
+        return _fault(error)
     return 0
 
 
+def _fault(error: Exception) -> int:
+    if os.environ.get(DEBUG_VARIABLE):
+        traceback.print_exception(error)
+    text = " ".join(str(error).split())
+    if not isinstance(error, LinkFailedError):
+        text = type(error).__name__ + (text and f": {text}")
+    _say(f"a fault of the engine's own ({text}); {DEBUG_VARIABLE}=1 shows where")
+    return FAULT_STATUS
+
+
 def main() -> None:
-    """The entry point of ``python -m kvarium_engine.process``."""
+    """The entry point of ``python -m kvarium_engine.process``, as which a server runs its engine."""
     import typer
 
     from kvarium_engine.commands import register
 
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     register(app)
-    app()
+    try:
+        status = app(standalone_mode=False)
+    except typer.Abort:
+        status = 130
+    except Exception as error:
+        # A wrong option, as typer found it: told in one line as every other, without the usage around it.
+        message = getattr(error, "format_message", None)
+        if message is None:
+            raise
+        _say(" ".join(message().split()))
+        status = getattr(error, "exit_code", 2)
+    sys.exit(status if isinstance(status, int) else 0)
 
 
 if __name__ == "__main__":

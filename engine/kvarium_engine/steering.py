@@ -1,7 +1,6 @@
 """Steering: what is asked of a running engine, carried out between two steps, recorded and answered.
 
-    submit   {prompt | prompt_tokens, prefix_tokens, prefix_seed, max_tokens, n, temperature, top_k, top_p, seed,
-              ignore_eos, priority, name}
+    submit   {prompt | prompt_tokens, …}                     all of them: :data:`SUBMIT_ARGUMENTS`
     abort    {request}        its name or number
     hold, release, step {steps}                              only where control is allowed
     keyframe
@@ -21,7 +20,7 @@ Args = dict[str, Scalar | list[int]]
 MOST_STEPS = 1_000_000
 MOST_PROMPT_TOKENS = 1 << 20
 
-_SUBMIT = {
+SUBMIT_ARGUMENTS = (
     "prompt",
     "prompt_tokens",
     "prefix_tokens",
@@ -35,7 +34,8 @@ _SUBMIT = {
     "ignore_eos",
     "priority",
     "name",
-}
+)
+"""What ``submit`` takes; anything else is refused with this list."""
 
 
 class CommandError(Exception):
@@ -51,7 +51,7 @@ def _integer(args: Args, name: str, default: int, low: int, high: int) -> int:
 
 def _number(args: Args, name: str, default: float) -> float:
     value = args.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e9:
         raise CommandError(f"{name} must be a number, not {value!r}")
     return float(value)
 
@@ -117,9 +117,7 @@ class Steering:
     def _only(self, args: Args, *names: str) -> None:
         unknown = sorted(set(args) - set(names))
         if unknown:
-            raise CommandError(
-                f"unknown argument {unknown[0]!r}: it takes {', '.join(sorted(names)) or 'none'}"
-            )
+            raise CommandError(f"unknown argument {unknown[0]!r}: it takes {', '.join(names) or 'none'}")
 
     # -- requests -----------------------------------------------------------------------------------------------
 
@@ -147,7 +145,7 @@ class Steering:
         return prefix, None
 
     def _submit(self, args: Args, asked_by: str) -> dict[str, Scalar]:
-        self._only(args, *_SUBMIT)
+        self._only(args, *SUBMIT_ARGUMENTS)
         prompt, text = self._prompt(args)
         ignore_eos, name = args.get("ignore_eos", False), args.get("name", "")
         if not isinstance(ignore_eos, bool):

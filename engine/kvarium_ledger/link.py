@@ -14,6 +14,7 @@ import queue
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
@@ -43,7 +44,9 @@ class Link:
 
     ``commands`` holds what the backend asks for; the engine answers between steps with :meth:`answer`. While
     ``keyframe_wanted`` is set, the engine hands a keyframe to its ledger. ``connected`` tells whether the backend is
-    there; ``rejected`` is set to the reason when the backend does not want this engine.
+    there; ``rejected`` is set to the reason when the backend does not want this engine, ``failed`` to what went wrong when
+    one of the threads died of a fault: then nothing more is recorded, and the engine is to end. ``trouble`` says why
+    the last try to connect failed.
     """
 
     def __init__(
@@ -53,6 +56,8 @@ class Link:
         self.keyframe_wanted = threading.Event()
         self.connected = threading.Event()
         self.rejected: str | None = None
+        self.failed: str | None = None
+        self.trouble = ""
         self.gaps = 0
         self.bytes_sent = 0
         self._url = url
@@ -71,14 +76,33 @@ class Link:
         self._closing = False
         self._stopped = threading.Event()
         self._threads = [
-            threading.Thread(target=self._encode_all, name="kvarium-encoder", daemon=True),
-            threading.Thread(target=self._connect_all, name="kvarium-link", daemon=True),
+            threading.Thread(
+                target=self._guarded, args=(self._encode_all,), name="kvarium-encoder", daemon=True
+            ),
+            threading.Thread(
+                target=self._guarded, args=(self._connect_all,), name="kvarium-link", daemon=True
+            ),
         ]
 
     def start(self) -> None:
         """Start the threads."""
         for thread in self._threads:
             thread.start()
+
+    def _guarded(self, body: Callable[..., None], *args: object) -> None:
+        """A thread's body: a fault that nothing foresees ends the link, and lets nobody wait for it."""
+        try:
+            body(*args)
+        except Exception as error:
+            text = " ".join(str(error).split())
+            self.failed = f"{threading.current_thread().name}: {type(error).__name__}" + (
+                text and f": {text}"
+            )
+            log.debug("the link failed", exc_info=True)
+            self._stopped.set()
+            with self._pending_changed:
+                self._pending_changed.notify_all()
+            self._outbox.wake()
 
     # -- the engine's thread ----------------------------------------------------------------------------------------
 
@@ -123,6 +147,11 @@ class Link:
         return self._outbox.bytes
 
     @property
+    def acknowledged(self) -> int:
+        """The last record that the backend has committed; -1: none."""
+        return self._outbox.acknowledged
+
+    @property
     def pending_records(self) -> int:
         """How many sealed steps wait for the encoder."""
         return len(self._pending)
@@ -134,7 +163,8 @@ class Link:
             self._closing = True
             self._pending_changed.notify_all()
         self._threads[0].join(timeout)
-        done = self._outbox.wait_empty(max(0.0, deadline - time.monotonic())) and not self._pending
+        left = 0.0 if self.failed is not None else max(0.0, deadline - time.monotonic())
+        done = self._outbox.wait_empty(left) and not self._pending and self.failed is None
         if done and self.connected.is_set():
             self._messages.append(codec.seal(Bye(reason=reason)))
         self._stopped.set()
@@ -223,8 +253,10 @@ class Link:
                 code = error.response.status_code
                 if code in (401, 403):
                     self.rejected = f"the backend refused this engine (HTTP {code}): is the token right?"
-                log.warning("the backend answered with HTTP %d", code)
+                self.trouble = f"it answers with HTTP {code}"
+                log.info("the backend answered with HTTP %d", code)
             except (OSError, ConnectionClosed, InvalidHandshake, TimeoutError, codec.FrameError) as error:
+                self.trouble = " ".join(str(error).split()) or type(error).__name__
                 log.info("no link to %s: %s", self._url, error)
             finally:
                 self.connected.clear()
@@ -249,7 +281,10 @@ class Link:
     def _serve(self, connection: ClientConnection) -> None:
         broken = threading.Event()
         reader = threading.Thread(
-            target=self._read_all, args=(connection, broken), name="kvarium-link-reader", daemon=True
+            target=self._guarded,
+            args=(self._read_all, connection, broken),
+            name="kvarium-link-reader",
+            daemon=True,
         )
         reader.start()
         self.connected.set()

@@ -108,3 +108,19 @@ def test_the_decodes_of_a_step_are_told_in_a_handful_of_slices() -> None:
         plan = engine.step()
         assert len(plan.decodes) == 256
     assert max(slices) <= 4, "allocate, fill, cache (and evict)"
+
+
+@pytest.mark.parametrize("num_blocks", [1, 2, 3, 8, 64, 512])
+@pytest.mark.parametrize("block_size", [1, 2, 4, 8, 16, 32, 64, 128, 256])
+def test_every_block_size_on_every_pool_runs_and_the_mirror_agrees(block_size: int, num_blocks: int) -> None:
+    engine = Mirrored(
+        num_blocks, block_size, budget=2048, seqs=256, length=num_blocks * block_size, eos_every=40
+    )
+    mix = Mix(num_blocks, block_size, 256)
+    for _ in range(60):
+        mix.feed(engine.engine)
+        engine.step()
+    engine.engine.close("the end of the test")
+    assert engine.mirror() == []
+    engine.assert_nothing_leaks()
+    assert engine.fold.check_all() == []

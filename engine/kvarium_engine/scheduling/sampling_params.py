@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 MAX_N = 64
+MOST_TOKENS = (1 << 31) - 1
+"""Tokens of one sequence, at most: positions are 32-bit numbers wherever they are told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from collections import deque
 from kvarium_engine.engine import Engine
 from kvarium_engine.model.seeded_tokens import seeded_tokens
 from kvarium_engine.scheduling.request import Request
-from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.scheduling.sampling_params import MOST_TOKENS, SamplingParams
 
 BREATH = 900
 """Steps of one breath: the load is high for two thirds of it."""
@@ -80,10 +80,10 @@ class Mix:
         followed = self._ended_chat() if kind < 0.30 else None
         if kind > 0.997 and self._most_n > 1:
             prompt = self._tokens("words", self._count, size)
-            n, output = self._most_n, self._blocks * size
+            n, output = self._most_n, min(self._blocks * size, MOST_TOKENS)
         elif followed is not None:
             prompt = followed.live[0].tokens[:]
-            prompt.extend(self._tokens("words", self._count, draw.randrange(4, size)))
+            prompt.extend(self._tokens("words", self._count, draw.randrange(4, max(size, 5))))
             output = draw.randrange(size // 2 + 2, 3 * size + 2)
         elif kind < 0.42:
             prompt = self._system_prompt()
@@ -93,7 +93,7 @@ class Mix:
             prompt = self._system_prompt()
             prompt.extend(self._tokens("words", self._count, draw.randrange(1, 2 * size + 1)))
             n = min(draw.choice((2, 3, 4, 5, 5)), self._most_n)
-            output = draw.randrange(2, size)
+            output = draw.randrange(2, max(size, 3))
         else:
             number = self._documents - draw.randrange(_RECENT_DOCUMENTS)
             if draw.random() < 0.7 or number < 0:

@@ -7,6 +7,7 @@ are equal tokens, so requests share prefixes as the real ones did. Tokens are se
 equal at every block size of ours too.
 """
 
+import math
 import time
 from array import array
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from kvarium_engine.engine import Engine
 from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.model.seeded_tokens import seeded_tokens
-from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.scheduling.sampling_params import MOST_TOKENS, SamplingParams
 
 HASH_BLOCK = 512
 """Tokens in a block of the trace."""
@@ -49,6 +50,8 @@ def _check(request: TraceRequest) -> str | None:
     for name in ("input_length", "output_length"):
         if getattr(request, name) < 1:
             return f"{name} is {getattr(request, name)}, it must be at least 1"
+        if getattr(request, name) > MOST_TOKENS // 2:
+            return f"{name} is {getattr(request, name)}, it must be at most {MOST_TOKENS // 2}"
     if not request.timestamp >= 0:
         return f"timestamp is {request.timestamp}, it must not be negative"
     wanted = blocks_for(request.input_length, HASH_BLOCK)
@@ -114,8 +117,8 @@ class Trace:
     """
 
     def __init__(self, requests: list[TraceRequest], speed: float = 1.0, backlog: int = 16) -> None:
-        if speed < 0:
-            raise UsageError(f"--speed must not be negative, it is {speed}")
+        if not 0 <= speed < math.inf:
+            raise UsageError(f"--speed must be a number from 0 on, not {speed}")
         self.requests = requests
         self.speed = speed
         self.backlog = backlog
