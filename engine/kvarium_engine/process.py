@@ -105,10 +105,11 @@ class Process:
         self._check_link()
         self._report(seconds, drained, ending)
         if self.link is not None and self.link.acknowledged < 0:
-            trouble = self.link.trouble
-            raise NotRecordedError(
-                f"nothing was recorded at {self.options.connect}" + (trouble and f" ({trouble})")
-            )
+            raise self._nothing_recorded(self.link)
+
+    def _nothing_recorded(self, link: Link) -> NotRecordedError:
+        why = f" ({link.trouble})" if link.trouble else ""
+        return NotRecordedError(f"nothing was recorded at {self.options.connect}{why}")
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._signals[number] += 1
@@ -155,6 +156,9 @@ class Process:
             if waited > WAITING_S and not told:
                 told = True
                 _say(f"waiting for the backend at {self.options.connect}, {CONNECT_S:.0f} s at most")
+        if not link.connected.is_set():
+            link.close(timeout=0.0)
+            raise self._nothing_recorded(link)
 
     def _loop(self, began: float) -> None:
         engine, workload, steering, link = self.engine, self.workload, self.steering, self.link

@@ -1,5 +1,6 @@
 """The command line: what is wrong is said in one line on standard error, with an exit code that is not 0."""
 
+import asyncio
 import json
 import shutil
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kvarium import launch
 from kvarium.cli import main
 from kvarium.errors import KvariumError
 from kvarium.recording.database import open_for_server
@@ -158,6 +160,44 @@ def test_wrong_usage_is_2_and_says_what(run: Run, args: list[str]) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("command", ["serve", "demo"])
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (["--bogus"], "No such option: --bogus"),
+        (["something"], "something"),
+        (["--max-num-seqs", "x"], "'--max-num-seqs'"),
+        (["--max-num-batched-tokens", str(10**20)], f"--max-num-batched-tokens must be at most {2**31 - 1}"),
+        (["--seed", str(10**26)], f"--seed must be at most {2**53 - 1}, not {10**26}"),
+        (["--num-gpu-blocks-override", str(10**14)], "--num-gpu-blocks-override must be at most"),
+        (["--max-model-len", "0"], "--max-model-len must be at least 1, not 0"),
+        (["--speed", "inf"], "--speed"),
+        (["--connect", "ws://127.0.0.1:1/api/engine"], "--connect is the server's own"),
+        (["--connect=x"], "--connect is the server's own"),
+        (["--trace", "/no/such/trace"], "the trace /no/such/trace can't be read"),
+        (["--trace", "{folder}/bad.jsonl"], "line 2"),
+    ],
+)
+def test_the_engines_options_are_checked_before_anything_is_made(
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    args: list[str],
+    what: str,
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    good = '{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [1]}\n'
+    (tmp_path / "bad.jsonl").write_text(good + "no json\n")
+    done = run(command, "--port", "0", *(arg.format(folder=tmp_path) for arg in args))
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"kvarium {command}: ")
+    assert done.stderr.count("\n") == 1
+    assert what in done.stderr
+    assert [found.name for found in tmp_path.iterdir()] == ["bad.jsonl"]
+
+
 def test_a_locked_recording_says_so(run: Run, tmp_path: Path, recorded: tuple[Path, str]) -> None:
     path = tmp_path / "locked.db"
     shutil.copy(recorded[0], path)
@@ -239,3 +279,31 @@ def test_help_says_what_each_command_does(run: Run) -> None:
         assert name in top
         assert run(name, "--help").returncode == 0
     assert run("--version").stdout.startswith("kvarium ")
+
+
+def test_an_engine_that_hands_over_its_records_is_waited_for_and_can_be_hurried() -> None:
+    """It drains for as long as its backend gets on; a second Ctrl-C ends it at once."""
+    assert launch._STOP_SECONDS >= 60
+    slow = (
+        "import signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: signal.signal(signal.SIGTERM, lambda *_: sys.exit(130)))\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+
+    async def stopped() -> int:
+        engine = launch.EngineProcess("ws://127.0.0.1:1/api/engine", "t", [])
+        process = engine._process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", slow, stdout=asyncio.subprocess.PIPE
+        )
+        assert process.stdout is not None
+        await process.stdout.readline()
+        engine.hurry()  # it is not being stopped: nothing happens
+        stopping = asyncio.create_task(engine.stop())
+        await asyncio.sleep(0.3)
+        assert not stopping.done()
+        engine.hurry()
+        await asyncio.wait_for(stopping, 10)
+        return await engine.wait()
+
+    assert asyncio.run(stopped()) == 130

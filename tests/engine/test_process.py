@@ -1,6 +1,7 @@
 """The engine as a process: it connects, runs, obeys, ends cleanly, and says in one line what is wrong."""
 
 import json
+import math
 import os
 import signal
 import socket
@@ -8,13 +9,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from kvarium_engine import process
 from kvarium_engine.errors import UsageError
-from kvarium_engine.options import Options, resolve
+from kvarium_engine.options import BOUNDS, Bound, Options, resolve
 from kvarium_ledger.decisions import Aborted, Finished, Preempted
 from kvarium_ledger.records import Control, Gap, Keyframe, Step, Text
 from tests.engine.stub_backend import TOKEN, StubBackend
@@ -76,6 +78,8 @@ def test_the_mix_runs_into_a_backend_and_the_summary_says_what_it_did(
     assert (code, err) == (0, "")
     summary = json.loads(out)
     assert summary["reason"] == "300 steps were made"
+    assert (summary["steps"], summary["steps_without_work"]) == (300, 1)
+    assert len(backend.of(Step)) == 301
     assert summary["acknowledged"] is True
     assert_folded_to_nothing(backend)
     assert summary["operations"] == backend.fold.op  # type: ignore[union-attr]
@@ -186,7 +190,7 @@ def test_a_trace_ends_by_itself(backend: StubBackend, start: Start, tmp_path: Pa
 def test_it_runs_without_a_backend_and_records_nothing(start: Start) -> None:
     code, out, err = end(start("--steps", "20", "--step-ms", "0", "--scheduling-policy", "priority"))
     assert (code, err) == (0, "")
-    assert out.startswith("20 steps were made: ")
+    assert out.startswith("20 steps were made: 20 steps and one that records the end, ")
     assert "  fill " in out
 
 
@@ -219,7 +223,10 @@ def test_no_backend_is_told_after_some_tries(
         finally:
             for number, handler in handlers:
                 signal.signal(number, handler)
-    assert capsys.readouterr().err == f"kvarium engine: no backend at {url}: tried for 0 s\n"
+    assert (
+        capsys.readouterr().err
+        == f"kvarium engine: no backend at {url}: tried for 0 s ([Errno 111] Connection refused)\n"
+    )
     for thread in threading.enumerate():
         if thread.name.startswith("kvarium-"):
             thread.join(5)
@@ -237,7 +244,12 @@ BAD_OPTIONS = [
     (["--steps", "0"], "--steps must be at least 1, not 0"),
     (["--duration", "-1"], "--duration must be more than 0 seconds, not -1.0"),
     (["--step-ms", "-2"], "--step-ms must be from 0 to 4000, not -2.0"),
-    (["--audit-interval", "-1"], "--audit-interval must not be negative, it is -1"),
+    (["--audit-interval", "-1"], "--audit-interval must be at least 0, not -1"),
+    (["--max-num-batched-tokens", "0"], "--max-num-batched-tokens must be at least 1, not 0"),
+    (["--max-model-len", "0"], "--max-model-len must be at least 1, not 0"),
+    (["--speed", "nan"], "--speed must be a number from 0 on, not nan"),
+    (["--bogus"], "No such option: --bogus"),
+    (["--max-num-seqs", "x"], "Invalid value for '--max-num-seqs': "),
     (["--trace", "absent.jsonl"], "the trace absent.jsonl can't be read: No such file or directory"),
 ]
 
@@ -248,6 +260,158 @@ def test_a_wrong_option_is_one_clear_line(arguments: list[str], message: str, st
     assert (code, out) == (2, "")
     assert err.startswith(f"kvarium engine: {message}")
     assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=lambda bound: bound.field)
+def test_each_integer_option_has_both_its_limits(bound: Bound) -> None:
+    for value, limit in (
+        (bound.low - 1, f"at least {bound.low}"),
+        (bound.high + 1, f"at most {bound.high}"),
+        (10**26, f"at most {bound.high}"),
+    ):
+        with pytest.raises(UsageError) as raised:
+            resolve(Options(**{bound.field: value}))  # type: ignore[arg-type]
+        assert str(raised.value) == f"{bound.option} must be {limit}, not {value}"
+    assert bound.high < 1 << 53
+
+
+def test_every_integer_option_has_a_limit() -> None:
+    whole = {field.name for field in fields(Options) if "int" in str(field.type)}
+    assert whole - {bound.field for bound in BOUNDS} == {"block_size"}
+
+
+def test_the_largest_options_are_run_and_recorded(backend: StubBackend, start: Start) -> None:
+    given = [
+        text
+        for bound in BOUNDS
+        if bound.field not in ("steps", "num_blocks")
+        for text in (bound.option, str(bound.high))
+    ]
+    code, _, err = end(start("--connect", backend.url, "--steps", "20", "--step-ms", "0", *given))
+    assert (code, err) == (0, "")
+    assert_folded_to_nothing(backend)
+
+
+def test_a_pool_beyond_the_memory_is_told_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvarium_engine.options.free_memory", lambda: 1 << 28)
+    with pytest.raises(UsageError) as raised:
+        resolve(Options(num_blocks=4_000_000))
+    assert str(raised.value).startswith(
+        "the pool of 4,000,000 blocks needs about 0.6 GiB here, 0.2 GiB are free"
+    )
+    assert resolve(Options(num_blocks=1_000_000)).config.num_blocks == 1_000_000
+
+
+@pytest.mark.parametrize("speed", [math.nan, math.inf, -1.0])
+def test_a_speed_that_is_none_is_refused(speed: float) -> None:
+    with pytest.raises(UsageError, match="--speed must be a number from 0 on"):
+        resolve(Options(speed=speed))
+
+
+@pytest.mark.parametrize(
+    ("url", "what"),
+    [
+        ("x", "does not begin with ws://"),
+        ("", "does not begin with ws://"),
+        ("http://127.0.0.1:8642/api/engine", "does not begin with ws://"),
+        ("ws://", "names no host"),
+        ("ws:///api/engine", "names no host"),
+        ("ws://:8642/api/engine", "names no host"),
+        ("ws://a:99999/api/engine", "is no address"),
+        ("ws://a:b/api/engine", "is no address"),
+        ("ws://a:0/api/engine", "is no address"),
+        ("ws://a b/api/engine", "is no address"),
+        ("ws://a/api#engine", "is no address"),
+        ("ws://[::1/api/engine", "is no address"),
+        ("ws://" + "a" * 70 + "/api/engine", "is no address"),
+    ],
+)
+def test_what_is_no_address_of_a_backend_is_refused_at_once(
+    url: str, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert process.run(Options(connect=url)) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"kvarium engine: --connect {url!r} ")
+    assert what in told
+    assert told.count("\n") == 1
+
+
+def test_who_waits_for_a_backend_says_so_once_and_that_nothing_was_recorded(start: Start) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"ws://127.0.0.1:{free.getsockname()[1]}/api/engine"
+        engine = start("--connect", url)
+        assert engine.stderr is not None
+        assert engine.stderr.readline() == f"kvarium engine: waiting for the backend at {url}, 20 s at most\n"
+        engine.send_signal(signal.SIGINT)
+        code, _, err = end(engine)
+    assert code == 1
+    assert err == f"kvarium engine: nothing was recorded at {url} ([Errno 111] Connection refused)\n"
+
+
+@pytest.mark.parametrize("where", ["kvarium_ledger.link.Encoder.encode", "kvarium_ledger.link.Outbox.take"])
+def test_a_link_that_fails_ends_the_engine_with_one_line(
+    backend: StubBackend, where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*args: object, **more: object) -> None:
+        raise OverflowError("int too big")
+
+    monkeypatch.setattr(where, broken)
+    handlers = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        assert process.run(Options(connect=backend.url, token=TOKEN, lossless=True)) == 70
+    finally:
+        for number, handler in handlers:
+            signal.signal(number, handler)
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert err.startswith("kvarium engine: a fault of the engine's own (kvarium-")
+    assert "OverflowError: int too big" in err
+
+
+def test_a_fault_is_one_line_and_a_traceback_when_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(process.Mix, "feed", broken)
+    monkeypatch.setattr(signal, "signal", lambda *args: None)
+    monkeypatch.delenv("KVARIUM_DEBUG", raising=False)
+    assert process.run(Options()) == 70
+    line = (
+        "kvarium engine: a fault of the engine's own (RuntimeError: two lines); KVARIUM_DEBUG=1 shows where\n"
+    )
+    assert capsys.readouterr().err == line
+    monkeypatch.setenv("KVARIUM_DEBUG", "1")
+    assert process.run(Options()) == 70
+    told = capsys.readouterr().err
+    assert "Traceback" in told
+    assert told.endswith(line)
+
+
+@pytest.mark.parametrize("num_blocks", [1, 2, 3])
+def test_steps_without_work_keep_the_pace_too(num_blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "signal", lambda *args: None)
+    run = process.Process(Options(num_blocks=num_blocks, step_ms=10, duration=0.5))
+    run.run()
+    assert 1 <= run.made <= 51
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((400, 0, 1), "400 steps and one that records the end"),
+        ((400, 0, 0), "400 steps"),
+        ((1, 0, 0), "1 step"),
+        (
+            (1234, 2, 1),
+            "1,234 steps, 2 that only record what was asked between two and one that records the end",
+        ),
+    ],
+)
+def test_the_summary_counts_what_was_made(counts: tuple[int, int, int], text: str) -> None:
+    assert process._steps(*counts) == text
 
 
 def test_a_pool_smaller_than_the_traces_longest_request_is_told_with_the_numbers(tmp_path: Path) -> None:
@@ -313,9 +477,10 @@ def test_a_lossless_engine_whose_backend_is_gone_still_ends_by_a_signal(
     with pytest.raises(subprocess.TimeoutExpired):
         engine.wait(2)
     engine.send_signal(signal.SIGTERM)
-    code, out, _ = end(engine)
-    assert code == 0
+    code, out, err = end(engine)
     assert "the backend did not acknowledge all of it in time" in out
+    assert code == 1, "the backend committed nothing at all"
+    assert f"kvarium engine: nothing was recorded at {backend.url}" in err
 
 
 def test_a_lossless_run_that_outruns_its_backend_is_recorded_whole(

@@ -1,10 +1,11 @@
 """Commands: carried out between steps, recorded, answered; what they can't do is said with the value."""
 
+import math
 from typing import Any
 
 import pytest
 
-from kvarium_engine.steering import Steering
+from kvarium_engine.steering import SUBMIT_ARGUMENTS, Steering
 from kvarium_ledger.messages import Answer, Command
 from kvarium_ledger.records import Control
 from tests.engine.mirrored import Mirrored
@@ -127,7 +128,12 @@ def test_a_keyframe_comes_when_it_is_asked_for() -> None:
         ("submit", {"prompt_tokens": 4, "n": 60}, "n = 60 is more than max_num_seqs = 32"),
         ("submit", {"prompt_tokens": 4, "temperature": -2}, "temperature must not be negative, it is -2.0"),
         ("submit", {"prompt_tokens": 4, "temperature": "hot"}, "temperature must be a number, not 'hot'"),
-        ("submit", {"prompt_tokens": 4, "colour": 1}, "unknown argument 'colour'"),
+        ("submit", {"prompt_tokens": 4, "temperature": math.nan}, "temperature must be a number, not nan"),
+        (
+            "submit",
+            {"prompt_tokens": 4, "colour": 1},
+            f"unknown argument 'colour': it takes {', '.join(SUBMIT_ARGUMENTS)}",
+        ),
         ("submit", {"prompt_tokens": 4, "ignore_eos": 1}, "ignore_eos must be true or false, not 1"),
         ("submit", {"prompt_tokens": 4, "name": 7}, "name must be a text"),
         ("abort", {}, "request must be a request's name or number, not None"),
@@ -146,3 +152,25 @@ def test_what_can_not_be_is_answered_with_the_value_and_changes_nothing(
     assert not engine.roster.requests
     assert not engine.engine.ledger.pending
     assert steering.may_step
+
+
+def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
+    given = {
+        "prompt_tokens": 4, "prefix_tokens": 8, "prefix_seed": 1, "max_tokens": 2, "n": 2, "temperature": 0.5, "top_k": 3,
+        "top_p": 0.9, "seed": 5, "ignore_eos": True, "priority": 1, "name": "a",
+    }  # fmt: skip
+    assert {*given, "prompt"} == set(SUBMIT_ARGUMENTS)
+    engine, steering = steered()
+    assert ask(steering, "submit", **given).error is None
+    request = engine.roster.find("a")
+    assert request is not None
+    params = request.params
+    assert (request.prompt_tokens, request.priority) == (12, 1)
+    assert (params.max_tokens, params.n, params.temperature, params.top_k, params.top_p) == (
+        2,
+        2,
+        0.5,
+        3,
+        0.9,
+    )
+    assert (params.seed, params.ignore_eos) == (5, True)

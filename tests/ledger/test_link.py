@@ -304,6 +304,38 @@ def test_a_wrong_token_is_told() -> None:
     link.close(timeout=0.1)
 
 
+@pytest.mark.parametrize(
+    ("where", "thread"),
+    [
+        ("kvarium_ledger.link.Encoder.encode", "kvarium-encoder"),
+        ("kvarium_ledger.link.connect", "kvarium-link"),
+        ("kvarium_ledger.link.Outbox.acknowledge", "kvarium-link-reader"),
+    ],
+)
+@pytest.mark.parametrize("lossless", [False, True])
+def test_a_thread_that_dies_of_a_fault_is_told_and_nobody_waits_for_it(
+    where: str, thread: str, lossless: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **more: object) -> None:
+        raise OverflowError("int\ntoo big")
+
+    backend = Backend()
+    with serving(backend) as server:
+        link = Link(url_of(server), "t", HELLO, lossless=lossless, bound_bytes=4_000)
+        monkeypatch.setattr(where, broken)
+        with linked(link) as pool:
+            for _ in range(100):
+                pool.step(10)
+            for _ in range(100):
+                if link.failed:
+                    break
+                time.sleep(0.05)
+            assert link.failed == f"{thread}: OverflowError: int too big"
+            began = time.monotonic()
+            assert not link.close(timeout=20)
+            assert time.monotonic() - began < 8
+
+
 @pytest.fixture(autouse=True)
 def _no_thread_is_left() -> Iterator[None]:
     yield
