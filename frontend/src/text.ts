@@ -44,6 +44,12 @@ export const text = {
   bar: {
     live: 'live',
     replay: 'replay',
+    interrupted: 'interrupted',
+    interruptedTitle: 'A recording whose engine or server went away without a word: its end may be missing',
+    engineAway: 'engine —',
+    engineAwayTitle: 'The connection is lost: how the engine goes is not known',
+    steps: (last: number) => `A step is a whole number from 0 to ${n(Math.max(0, last))}.`,
+    noSuchStep: (last: number) => `The last step is ${n(Math.max(0, last))}.`,
     linkLost: 'server lost',
     connecting: 'connecting',
     engineGone: 'engine gone',
@@ -95,7 +101,15 @@ export const text = {
     cached: 'cached, free',
     free: 'free',
     fresh: 'just changed',
+    freshTitle: 'Blocks that the present step changed glow',
     ofClass: ['free', 'cached, free', 'active', 'shared'],
+  },
+  mapKey: {
+    title: 'How to read a block',
+    count: 'The number is the ref count, where it is more than one.',
+    fill: 'The bar at the foot is how many of its slots are filled.',
+    next: 'Framed: the next block to go, the head of the free queue.',
+    fresh: 'A glow: the present step changed it. The colour of its state stays below.',
   },
   tables: {
     count: (shown: string, total: number, requests: number) =>
@@ -190,10 +204,16 @@ export const text = {
     all: 'all',
     recent: 'recent',
     label: 'Timeline: drag to move through the session. Arrow keys move by a step.',
-    tip: (step: number) => `step ${n(step)}`,
-    used: (part: number, cached: number) =>
-      `${(100 * part).toFixed(1)} % used, ${(100 * cached).toFixed(1)} % cached`,
-    tokensTip: (prefill: number, decode: number) => `${n(prefill)} prefill, ${n(decode)} decode`,
+    tip: (first: number, last: number) =>
+      first === last ? `step ${n(first)}` : `steps ${n(first)} – ${n(last)}`,
+    used: (most: number, cached: number, single: boolean) =>
+      single
+        ? `${(100 * most).toFixed(1)} % used, ${(100 * cached).toFixed(1)} % cached`
+        : `at most ${(100 * most).toFixed(1)} % used, ${(100 * cached).toFixed(1)} % cached on average`,
+    tokensTip: (prefill: number, decode: number, single: boolean) =>
+      `${n(prefill)} prefill, ${n(decode)} decode${single ? '' : ' tokens in all'}`,
+    partly: (known: number) => `only ${plural(known, 'step')} of them known`,
+    filling: 'being loaded',
     evicted: (count: number) => plural(count, 'eviction'),
     copied: (count: number) => plural(count, 'copy', 'copies'),
     preempted: (count: number) => plural(count, 'preemption'),
@@ -276,7 +296,9 @@ export const text = {
     unverified: 'unverified',
     wrong: 'WRONG',
     atRecord: (record: number) => `at record ${n(record)}`,
+    engine: 'engine:',
     operations: 'operations',
+    operationsTitle: 'What the engine does now, wherever the view is',
     lag: 'lag',
     lagTitle: 'From the sealing of a record in the engine to this page (the two clocks must agree)',
     gaps: 'gaps',
@@ -309,10 +331,13 @@ export const text = {
       'steps',
       'operations',
       'length',
-      'size',
+      'stored',
       'started',
       'file',
     ],
+    stored: 'stored',
+    storedTitle: 'What the recording takes on disk; in each row also what the engine sent',
+    sizes: (stored: string, sent: string) => `${stored} on disk, compressed; the engine sent ${sent}`,
     download: 'download',
     downloadTitle: 'One file with this session alone',
     faults: (gaps: number, violations: number) =>
@@ -335,6 +360,8 @@ export const text = {
     retryNow: 'Try now',
     engineGone: 'The engine is no longer connected. What it did is recorded.',
     dismiss: 'Dismiss',
+    newcomer: (name: string) => `A new session is live${name === '' ? '.' : `: ${name}.`}`,
+    openIt: 'Open it',
   },
   commands: {
     play: 'Pause the view, or play on',
@@ -359,7 +386,7 @@ export const text = {
     keys: 'This list',
     next: 'Next change of the selection',
     previous: 'Previous change of the selection',
-    clear: 'Select nothing',
+    clear: 'Select nothing; from the sessions back to the one that was open',
   },
   keys: {
     title: 'Keys',

@@ -1,7 +1,8 @@
 /** One clock: at the live end, or at a step. It moves the view only; recording and engine go on. */
 
 import { signal } from '@preact/signals';
-import { block, position, request, tell } from './ledger';
+import { position, tell } from './ledger';
+import { selection } from './selection';
 
 /** Times the recorded pace. */
 export const RATES = [0.25, 1, 4, 16, 64] as const;
@@ -40,12 +41,10 @@ export function setRate(next: number): void {
   if (position.value.mode === 'play') tell({ kind: 'play', rate: next });
 }
 
-/** Go to the next or previous step that changed what is selected. */
+/** Go to the next or previous step that changed what is selected: the worker knows, or loads, what lies there. */
 export function jumpToChange(direction: 1 | -1): void {
-  const list = block.value?.biography ?? request.value?.story;
-  if (list == null) return;
-  const { step } = position.value;
-  const steps = list.rows.map((row) => row.step);
-  const found = direction > 0 ? steps.find((s) => s > step) : steps.findLast((s) => s < step);
-  if (found !== undefined) jump(found);
+  const { block, sequence, request } = selection.peek();
+  if (block === null && sequence === null && request === null) return;
+  jumps.value++;
+  tell({ kind: 'change', direction });
 }

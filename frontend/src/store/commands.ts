@@ -6,7 +6,7 @@ import { follow, jump, jumpToChange, playOrPause, stepBy } from './clock';
 import { canControl, holdOrRelease, stepEngine } from './engine';
 import { centre, focusPanel, keysShown, left } from './layout';
 import { clearSelection } from './selection';
-import { closeSession, current } from './sessions';
+import { closeSession, current, reopenSession } from './sessions';
 import { toggleTheme } from './theme';
 
 export type Group = keyof typeof text.keys.groups;
@@ -79,7 +79,7 @@ export const COMMANDS: readonly Command[] = [
 ];
 
 /** These work without a session too. */
-const ANYWHERE = new Set<Command['id']>(['keys', 'theme']);
+const ANYWHERE = new Set<Command['id']>(['keys', 'theme', 'clear']);
 
 function show(panel: 'tables' | 'scheduler' | 'map' | 'events'): void {
   if (panel === 'tables' || panel === 'scheduler') left.value = panel;
@@ -93,6 +93,7 @@ function toggleKeys(): void {
 
 function leave(): void {
   if (keysShown.value) keysShown.value = false;
+  else if (!inSession()) reopenSession();
   else clearSelection();
 }
 
@@ -119,10 +120,42 @@ function isTaken(event: KeyboardEvent): boolean {
   return isControl && (event.key === 'Enter' || (event.key === ' ' && !event.shiftKey));
 }
 
+/**
+ * A control that was clicked gives the focus back, so that the keys are the page's again. Who reaches it by keyboard
+ * keeps it.
+ */
+function giveFocusBack(): void {
+  let byPointer = false;
+  window.addEventListener('pointerdown', () => {
+    byPointer = true;
+  });
+  window.addEventListener(
+    'keydown',
+    () => {
+      byPointer = false;
+    },
+    true,
+  );
+  const leave = (event: Event): void => {
+    const { target } = event;
+    if (!byPointer || !(target instanceof Element) || target.closest('dialog, [popover]') !== null) return;
+    const control = target.closest('button, select, summary, input[type="checkbox"]');
+    if (control === null || (event.type === 'click' && control.tagName === 'SELECT')) return;
+    if (document.activeElement === control) (control as HTMLElement).blur();
+  };
+  window.addEventListener('click', leave);
+  window.addEventListener('change', leave);
+}
+
 export function startKeys(): void {
+  giveFocusBack();
   window.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyping(event.target) || isTaken(event)) return;
+    if (isTyping(event.target)) {
+      if (event.key === 'Escape') (event.target as HTMLElement).blur();
+      return;
+    }
+    if (isTaken(event)) return;
     const key = keyOf(event);
     const command = COMMANDS.find((each) => each.keys.includes(key));
     if (command === undefined || !(inSession() || ANYWHERE.has(command.id))) return;

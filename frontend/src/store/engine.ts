@@ -1,15 +1,18 @@
 /** Control of the engine itself, apart from the view's transport: only where the engine allows it. */
 
 import { computed, signal } from '@preact/signals';
-import { health, hello, isLive, status } from './ledger';
+import { health, hello, isLive, link, status } from './ledger';
 import { apiUrl, current } from './sessions';
 
+/** Is there an engine behind this page that could be controlled, whether or not it can be reached now? */
+export const hasEngine = computed(() => isLive.value && (hello.value?.allow_control ?? false));
 export const canControl = computed(
-  () => isLive.value && (hello.value?.allow_control ?? false) && (status.value?.linked ?? true),
+  () => link.value === 'open' && (hello.value?.allow_control ?? false) && (status.value?.linked ?? true),
 );
 /** What the engine said last; until it says anything, what was asked. */
 const asked = signal<{ held: boolean; at: number } | null>(null);
 export const held = computed(() => {
+  if (link.value !== 'open') return false;
   const told = health.value?.held ?? false;
   const wish = asked.value;
   return wish !== null && performance.now() - wish.at < 1500 ? wish.held : told;

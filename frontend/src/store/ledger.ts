@@ -39,6 +39,8 @@ export const health = signal<Health | null>(null);
 export const status = signal<Status | null>(null);
 export const lag = signal<number | null>(null);
 export const gaps = signal(0);
+/** How a session ended while this page watched it. */
+export const ending = signal<View['ending']>(null);
 export const notice = signal<string | null>(null);
 export const failure = signal<string | null>(null);
 export const tables = signal<TablesAnswer | null>(null);
@@ -104,6 +106,7 @@ function show(view: View): void {
     health.value = view.health;
     status.value = view.status;
     gaps.value = view.gaps;
+    ending.value = view.ending;
     notice.value = view.notice;
     if (!view.panels) return;
     lag.value = view.lag;
@@ -169,6 +172,7 @@ function forget(): void {
     request,
     series,
     marked,
+    ending,
   ]) {
     panel.value = null;
   }

@@ -2,7 +2,7 @@
 
 import { effect } from '@preact/signals';
 import { follow, jumps, seek } from './clock';
-import { position } from './ledger';
+import { isLive, position } from './ledger';
 import { NOTHING, selection } from './selection';
 import {
   closeSession,
@@ -103,7 +103,7 @@ async function restore(first: boolean): Promise<void> {
       }
       openSession(wanted, place.step);
     } else if (place.step !== null) seek(place.step);
-    else if (position.peek().mode === 'at') follow();
+    else if (position.peek().mode === 'at') isLive.peek() ? follow() : seek(0);
     selection.value = { ...NOTHING, block: place.block, sequence: place.sequence, request: place.request };
   } finally {
     restoring = false;

@@ -23,6 +23,8 @@ export interface SessionInfo {
   readonly last_record: number | null;
   readonly last_step: number | null;
   readonly bytes: number;
+  /** What the recording takes, compressed. */
+  readonly stored_bytes?: number;
   readonly gaps: number;
   readonly violations: number;
   readonly allow_control: boolean;
@@ -58,6 +60,7 @@ export async function loadSessions(): Promise<readonly SessionInfo[]> {
 }
 
 export function openSession(info: SessionInfo, step: number | null): void {
+  newcomer.value = null;
   current.value = info;
   unknownSession.value = null;
   openLedger({
@@ -69,9 +72,50 @@ export function openSession(info: SessionInfo, step: number | null): void {
   });
 }
 
+/** The session that was open before the list was shown. */
+let left: SessionInfo | null = null;
+
+/** From the list back to the session that was open. */
+export function reopenSession(): void {
+  if (left === null || current.peek() !== null) return;
+  const { value } = listing;
+  const now = value.state === 'ready' ? value.sessions.find((each) => each.id === left?.id) : undefined;
+  if (value.state === 'ready' && now === undefined) return;
+  openSession(now ?? left, null);
+}
+
 export function closeSession(): void {
+  left = current.peek();
   current.value = null;
   clearSelection();
   closeLedger();
   void loadSessions();
+}
+
+/** A session that became live while another, finished one is open. */
+export const newcomer = signal<SessionInfo | null>(null);
+/** The sessions that the reader knows of, or does not want. */
+let known: Set<string> | null = null;
+
+export function dismissNewcomer(): void {
+  newcomer.value = null;
+}
+
+/** Look for a session that is live now and was not when the one that is shown was opened. */
+export async function lookForNewcomer(): Promise<void> {
+  const open = current.peek();
+  if (open === null || document.hidden) return;
+  try {
+    const response = await fetch(apiUrl('sessions'));
+    if (!response.ok) return;
+    const { sessions } = (await response.json()) as { sessions: SessionInfo[] };
+    const live = sessions.filter((each) => each.state === 'live');
+    const found = known === null ? undefined : live.find((each) => !known!.has(each.id));
+    known = new Set([...(known ?? []), ...live.map((each) => each.id), open.id]);
+    if (found !== undefined && current.peek() === open && found.id !== open.id) newcomer.value = found;
+    else if (newcomer.peek() !== null && !live.some((each) => each.id === newcomer.peek()?.id))
+      newcomer.value = null;
+  } catch {
+    // The server does not answer: the page says so where it matters.
+  }
 }

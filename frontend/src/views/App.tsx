@@ -1,7 +1,8 @@
 /** The whole page: the list of sessions, or one of them. */
 
 import { useEffect } from 'preact/hooks';
-import { current } from '../store/sessions';
+import { isLive } from '../store/ledger';
+import { current, lookForNewcomer } from '../store/sessions';
 import { text } from '../text';
 import { Bar } from './Bar';
 import { Centre } from './Centre';
@@ -18,6 +19,13 @@ export function App() {
   useEffect(() => {
     document.title = name ? `${name} · ${text.product}` : text.product;
   }, [name]);
+  const finished = current.value !== null && !isLive.value;
+  useEffect(() => {
+    if (!finished) return;
+    void lookForNewcomer();
+    const timer = setInterval(() => void lookForNewcomer(), 5000);
+    return () => clearInterval(timer);
+  }, [finished]);
   if (current.value === null) {
     return (
       <>

@@ -5,10 +5,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { integer } from '../format';
 import { jump, playOrPause, RATES, rate, setRate, stepBy } from '../store/clock';
 import { askForStep, commandById } from '../store/commands';
-import { canControl, engineError, held, holdOrRelease, stepEngine } from '../store/engine';
+import { canControl, engineError, hasEngine, held, holdOrRelease, stepEngine } from '../store/engine';
 import { keysShown } from '../store/layout';
-import { behind, hello, isLive, light, link, position, status, usable, usage } from '../store/ledger';
+import { behind, ending, hello, isLive, light, link, position, status, usable, usage } from '../store/ledger';
 import { closeSession, current } from '../store/sessions';
+import { readStep } from '../store/step';
 import { theme, toggleTheme } from '../store/theme';
 import { text } from '../text';
 
@@ -23,6 +24,12 @@ export function Logo() {
 function Badge() {
   const { mode } = position.value;
   const steps = behind.value;
+  if (link.value === 'replay' && (ending.value ?? current.value?.state) === 'interrupted')
+    return (
+      <span class="pill badge interrupted" title={text.bar.interruptedTitle}>
+        {text.bar.interrupted}
+      </span>
+    );
   if (link.value === 'replay') return <span class="pill badge replay">{text.bar.replay}</span>;
   if (link.value === 'lost') return <span class="pill badge lost">{text.bar.linkLost}</span>;
   if (link.value === 'connecting') return <span class="pill badge">{text.bar.connecting}</span>;
@@ -63,7 +70,13 @@ function Name() {
 /** Shows the step, and takes one that is typed. */
 function StepField() {
   const [typed, setTyped] = useState<string | null>(null);
+  const [wrong, setWrong] = useState('');
   const field = useRef<HTMLInputElement>(null);
+  useEffect(() => {
+    if (wrong === '') return;
+    const timer = setTimeout(() => setWrong(''), 6000);
+    return () => clearTimeout(timer);
+  }, [wrong]);
   const asked = askForStep.value;
   useEffect(() => {
     if (asked > 0) field.current?.focus();
@@ -71,8 +84,11 @@ function StepField() {
   const { step, target, lastStep, mode } = position.value;
   const shown = mode === 'follow' ? step : (target ?? step);
   const commit = () => {
-    const digits = (typed ?? '').replace(/\D/g, '');
-    if (digits !== '') jump(Number(digits));
+    const wanted = readStep(typed ?? '', lastStep);
+    if (typeof wanted === 'number') jump(wanted);
+    setWrong(
+      wanted === 'low' ? text.bar.steps(lastStep) : wanted === 'high' ? text.bar.noSuchStep(lastStep) : '',
+    );
     setTyped(null);
     field.current?.blur();
   };
@@ -86,6 +102,7 @@ function StepField() {
         aria-label={text.bar.goToStep}
         value={typed ?? (shown < 0 ? '–' : integer(shown))}
         onFocus={(event) => {
+          setWrong('');
           setTyped(shown < 0 ? '' : String(shown));
           const input = event.currentTarget;
           setTimeout(() => input.select());
@@ -98,6 +115,11 @@ function StepField() {
         }}
       />
       <span class="num faint">/ {integer(Math.max(0, lastStep))}</span>
+      {wrong !== '' && (
+        <span class="wrong" role="alert">
+          {wrong}
+        </span>
+      )}
     </label>
   );
 }
@@ -182,7 +204,14 @@ function Transport() {
 }
 
 function EngineControl() {
-  if (!canControl.value) return null;
+  if (!canControl.value) {
+    if (!hasEngine.value) return null;
+    return (
+      <div class="engine away" title={text.bar.engineAwayTitle}>
+        {text.bar.engineAway}
+      </div>
+    );
+  }
   const isHeld = held.value;
   return (
     <div class={`engine ${isHeld ? 'held' : ''}`} role="toolbar" aria-label={text.keys.groups.engine}>
@@ -239,21 +268,11 @@ function LightPill() {
   );
 }
 
-export function Bar() {
+/** Theme and keys: on every page. */
+export function Corner() {
   const other = theme.value === 'dark' ? 'light' : 'dark';
   return (
-    <header class={`bar ${held.value ? 'held' : ''}`}>
-      <h1 class="unseen">{`${text.product} · ${current.value?.name ?? ''}`}</h1>
-      <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
-        <Logo />
-      </button>
-      <Badge />
-      <Name />
-      <Transport />
-      <EngineControl />
-      <span class="space" />
-      <Usage />
-      <LightPill />
+    <>
       <button
         type="button"
         class="plain round"
@@ -277,6 +296,25 @@ export function Bar() {
       >
         ?
       </button>
+    </>
+  );
+}
+
+export function Bar() {
+  return (
+    <header class={`bar ${held.value ? 'held' : ''}`}>
+      <h1 class="unseen">{`${text.product} · ${current.value?.name ?? ''}`}</h1>
+      <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
+        <Logo />
+      </button>
+      <Badge />
+      <Name />
+      <Transport />
+      <EngineControl />
+      <span class="space" />
+      <Usage />
+      <LightPill />
+      <Corner />
     </header>
   );
 }

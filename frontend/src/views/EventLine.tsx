@@ -9,7 +9,12 @@ import type { EventRow } from '../worker/answers/events';
 
 export function StepLink({ step }: { readonly step: number }) {
   return (
-    <button type="button" class="plain step num" onClick={() => jump(step)} title={text.timeline.tip(step)}>
+    <button
+      type="button"
+      class="plain step num"
+      onClick={() => jump(step)}
+      title={text.timeline.tip(step, step)}
+    >
       {integer(step)}
     </button>
   );

@@ -18,15 +18,18 @@ function Mirror() {
 }
 
 export function Footer() {
-  const told = health.value;
   const from = status.value;
   const info = current.value;
-  const live = isLive.value && link.value === 'open';
+  const live = isLive.value;
+  /** Health is the engine's, now; it says nothing once nobody tells it. */
+  const told = link.value === 'open' && status.value?.linked !== false ? health.value : null;
+  const own = position.value.mode === 'follow' ? '' : `${text.footer.engine} `;
+  const away = told === null ? 'away' : '';
   const lost = Math.max(gaps.value, told?.gaps ?? 0, info?.gaps ?? 0);
   const name = from?.recording || info?.name || '';
-  const size = from?.recording_bytes || info?.bytes || 0;
+  const size = from?.recording_bytes || info?.stored_bytes || info?.bytes || 0;
   const ledger =
-    told?.ledger_ns !== undefined && (told.step_ns ?? 0) > 0
+    told !== null && told.ledger_ns !== undefined && (told.step_ns ?? 0) > 0
       ? percent(told.ledger_ns, told.step_ns!, 2)
       : null;
   return (
@@ -35,14 +38,17 @@ export function Footer() {
       <span>
         {text.footer.clock} <b>{clock(position.value.time)}</b>
       </span>
-      {live && told !== null && (
-        <span>
-          {text.footer.operations} <b>{short(told.operations_per_s ?? 0)}/s</b>
+      {live && (
+        <span class={away} title={text.footer.operationsTitle}>
+          {own}
+          {text.footer.operations} <b>{told === null ? '—' : `${short(told.operations_per_s ?? 0)}/s`}</b>
         </span>
       )}
-      {live && lag.value !== null && (
-        <span title={text.footer.lagTitle}>
-          {text.footer.lag} <b>{integer(Math.max(0, lag.value))} ms</b>
+      {live && (
+        <span class={away} title={text.footer.lagTitle}>
+          {own}
+          {text.footer.lag}{' '}
+          <b>{told === null || lag.value === null ? '—' : `${integer(Math.max(0, lag.value))} ms`}</b>
         </span>
       )}
       <span>

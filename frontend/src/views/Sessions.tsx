@@ -11,7 +11,7 @@ import {
   unknownSession,
 } from '../store/sessions';
 import { text } from '../text';
-import { Logo } from './Bar';
+import { Corner, Logo } from './Bar';
 
 const REFRESH = 3000;
 
@@ -19,7 +19,12 @@ function Row({ info }: { readonly info: SessionInfo }) {
   const faults = text.sessions.faults(info.gaps, info.violations);
   const name = info.name || info.id;
   return (
-    <tr>
+    // The whole row opens; the name is the button for who comes by keyboard.
+    <tr
+      onClick={(event) => {
+        if ((event.target as Element).closest('a, button') === null) openSession(info, null);
+      }}
+    >
       <td>
         <button
           type="button"
@@ -45,7 +50,12 @@ function Row({ info }: { readonly info: SessionInfo }) {
       <td class="num right">{integer(info.steps)}</td>
       <td class="num right">{short(info.operations)}</td>
       <td class="num right">{text.sessions.length(info.duration_ns)}</td>
-      <td class="num right">{bytes(info.bytes)}</td>
+      <td
+        class="num right"
+        title={text.sessions.sizes(bytes(info.stored_bytes ?? info.bytes), bytes(info.bytes))}
+      >
+        {bytes(info.stored_bytes ?? info.bytes)}
+      </td>
       <td class="num">{moment(info.started_utc_us)}</td>
       <td>
         <a
@@ -90,6 +100,8 @@ export function Sessions() {
       <header>
         <Logo />
         <h1>{text.sessions.title}</h1>
+        <span class="space" />
+        <Corner />
       </header>
       {unknownSession.value !== null && (
         <div class="advice" role="alert">
@@ -118,7 +130,11 @@ export function Sessions() {
             <thead>
               <tr>
                 {text.sessions.columns.map((column, i) => (
-                  <th key={column} class={i >= 3 && i <= 7 ? 'right' : ''}>
+                  <th
+                    key={column}
+                    title={column === text.sessions.stored ? text.sessions.storedTitle : undefined}
+                    class={i >= 3 && i <= 7 ? 'right' : ''}
+                  >
                     {column}
                   </th>
                 ))}

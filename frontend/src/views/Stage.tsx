@@ -1,8 +1,8 @@
 /** What lies over the work area while there is nothing to show, and what must be said above it. */
 
-import { jump } from '../store/clock';
 import { failure, hello, isLive, light, link, notice, position, status, tell } from '../store/ledger';
-import { closeSession } from '../store/sessions';
+import { clearSelection } from '../store/selection';
+import { closeSession, dismissNewcomer, newcomer, openSession } from '../store/sessions';
 import { text } from '../text';
 
 /** Opening, joining, loading, failed: over the panels, until there is a state. */
@@ -49,6 +49,13 @@ export function Alarm() {
   );
 }
 
+function openNewcomer(): void {
+  const info = newcomer.peek();
+  if (info === null) return;
+  clearSelection();
+  openSession(info, null);
+}
+
 export function Banners() {
   const { moving, target } = position.value;
   return (
@@ -66,10 +73,21 @@ export function Banners() {
           <span>{text.stage.engineGone}</span>
         </div>
       )}
+      {newcomer.value !== null && (
+        <div class="banner info" role="status">
+          <span>{text.stage.newcomer(newcomer.value.name)}</span>
+          <button type="button" class="btn" onClick={() => openNewcomer()}>
+            {text.stage.openIt}
+          </button>
+          <button type="button" class="plain" aria-label={text.stage.dismiss} onClick={dismissNewcomer}>
+            ✕
+          </button>
+        </div>
+      )}
       {notice.value !== null && (
         <div class="banner warn" role="alert">
           <span>{notice.value}</span>
-          <button type="button" class="btn" onClick={() => jump(position.value.step)}>
+          <button type="button" class="btn" onClick={() => tell({ kind: 'dismiss' })}>
             {text.stage.dismiss}
           </button>
         </div>

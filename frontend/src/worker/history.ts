@@ -86,6 +86,16 @@ export class History {
     return this.ranges.some((range) => range.first <= from + 1 && range.last >= to);
   }
 
+  /** Forget what comes after a record. */
+  truncate(last: number): void {
+    for (const record of [...this.frames.keys()]) if (record > last) this.drop(record);
+    for (const record of [...this.snapshots.keys()]) if (record > last) this.dropSnapshot(record);
+    while ((this.ranges.at(-1)?.first ?? -1) > last) this.ranges.pop();
+    const range = this.ranges.at(-1);
+    if (range !== undefined) range.last = Math.min(range.last, last);
+    this.head = Math.min(this.head, last);
+  }
+
   private drop(record: number): void {
     this.bytes -= this.frames.get(record)?.length ?? 0;
     this.frames.delete(record);

@@ -88,6 +88,14 @@ export class Navigator {
     this.dropSeek();
   }
 
+  /** The state is no longer one of the session. */
+  forget(): void {
+    this.stop();
+    this.fold.loaded = false;
+    this.fold.verified = false;
+    this.current = null;
+  }
+
   private dropSeek(): void {
     this.seeking?.abort.abort();
     this.seeking = null;
@@ -310,6 +318,26 @@ export class Navigator {
     }
     this.handlers.wake();
     return true;
+  }
+
+  hasEarlier(): boolean {
+    const range = this.history.rangeAt(this.fold.record);
+    return range !== undefined && range.first > 0;
+  }
+
+  hasLater(): boolean {
+    const range = this.history.rangeAt(this.fold.record);
+    return range !== undefined && range.last < this.handlers.lastRecord() && range.last > this.reachedEnd;
+  }
+
+  /** Load some of what lies after the loaded part. */
+  async loadLater(): Promise<void> {
+    const range = this.history.rangeAt(this.fold.record);
+    if (range === undefined) return;
+    const after = range.last;
+    const frames = await this.requests.frames(after, EARLIER_BYTES);
+    if (frames.length === 0) this.reachedEnd = after;
+    this.history.addAll(frames);
   }
 
   /** Ask for what comes next before the reader gets there. */

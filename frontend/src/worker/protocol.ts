@@ -91,6 +91,8 @@ export interface View {
   /** ms between the sealing of the last record that arrived and now; null when not live. */
   readonly lag: number | null;
   readonly gaps: number;
+  /** How a session that was live ended while this page watched it; null: it is live, or was not. */
+  readonly ending: 'ended' | 'interrupted' | null;
   /** Something that could not be done, to be said to the reader. */
   readonly notice: string | null;
   readonly map: MapChange | null;
@@ -126,6 +128,8 @@ export type ToWorker =
   | { kind: 'credit' }
   | { kind: 'retry' }
   | { kind: 'earlier' }
+  | { kind: 'dismiss' }
+  | { kind: 'change'; direction: 1 | -1 }
   | { kind: 'ask'; id: number; question: 'state' | 'ready' };
 
 export type FromWorker =

@@ -13,6 +13,9 @@ import type { Session } from './session';
 /** ms between two states of the panels while they change by themselves: calm to read, and cheap. */
 const PANEL_INTERVAL = 90;
 
+/** How often more is loaded in search of one change. */
+const MOST_LOADS = 24;
+
 const NOTHING: Wants = {
   tables: null,
   queue: 0,
@@ -28,23 +31,62 @@ export class Publisher {
   private readonly biography: Scan;
   private readonly story: Scan;
   private window = { from: 0, to: 1 };
+  private seekingChange: { direction: 1 | -1; loads: number; step: number | null } | null = null;
   private lastPanels = 0;
   private forced = true;
 
   constructor(private readonly session: Session) {
     this.events = new Scan(session.history, session.memory, EVERYTHING, 400, 60);
-    this.biography = new Scan(session.history, session.memory, EVERYTHING, 200, 0);
-    this.story = new Scan(session.history, session.memory, { ...EVERYTHING, decisions: true }, 200, 0);
+    this.biography = new Scan(session.history, session.memory, EVERYTHING, 200, 1);
+    this.story = new Scan(session.history, session.memory, { ...EVERYTHING, decisions: true }, 200, 1);
   }
 
   want(wants: Wants): void {
+    if (String(Object.values(wants.selection)) !== String(Object.values(this.wants.selection)))
+      this.seekingChange = null;
     this.wants = wants;
-    const { block } = wants.selection;
-    const request = this.selectedRequest();
     if (wants.events !== null) this.events.look(wants.events);
+    this.lookAtSelection();
+    this.forced = true;
+  }
+
+  /** What the lists of the inspector are of. A sequence's request may be known only once there is a state. */
+  private lookAtSelection(): number | null {
+    const { block } = this.wants.selection;
+    const request = this.selectedRequest();
     if (block !== null) this.biography.look({ ...EVERYTHING, block });
     if (request !== null) this.story.look({ ...EVERYTHING, request, decisions: true });
-    this.forced = true;
+    return request;
+  }
+
+  /** Go to the next or the previous step that changed what is selected, loaded or not. */
+  toChange(direction: 1 | -1): void {
+    this.seekingChange = { direction, loads: 0, step: null };
+  }
+
+  /** Look for the change that was asked for; true when there is more to look at. */
+  private workOnChange(more: boolean): boolean {
+    const wanted = this.seekingChange;
+    const { fold, navigator, loading } = this.session;
+    if (wanted === null || loading || navigator.moving || !fold.loaded) return false;
+    wanted.step ??= fold.step;
+    const { block } = this.wants.selection;
+    const scan = block !== null ? this.biography : this.selectedRequest() !== null ? this.story : null;
+    if (scan === null || fold.step !== wanted.step) {
+      this.seekingChange = null;
+      return false;
+    }
+    const found = scan.change(fold, wanted.direction);
+    if (found !== null) {
+      this.seekingChange = null;
+      this.session.seek(found);
+      return false;
+    }
+    if (more) return true;
+    if (wanted.loads++ < MOST_LOADS && this.session.loadBeside(wanted.direction)) return false;
+    this.seekingChange = null;
+    this.session.say(wanted.direction > 0 ? 'Nothing later changes it.' : 'Nothing earlier changed it.');
+    return false;
   }
 
   private selectedRequest(): number | null {
@@ -59,9 +101,11 @@ export class Publisher {
     const { fold } = this.session;
     let more = false;
     if (this.wants.events !== null) more = this.events.work(fold, deadline);
-    if (this.wants.selection.block !== null) more = this.biography.work(fold, deadline) || more;
-    if (this.selectedRequest() !== null) more = this.story.work(fold, deadline) || more;
-    return more;
+    const request = this.lookAtSelection();
+    let looking = false;
+    if (this.wants.selection.block !== null) looking = this.biography.work(fold, deadline);
+    if (request !== null) looking = this.story.work(fold, deadline) || looking;
+    return this.workOnChange(looking) || looking || more;
   }
 
   private get panelsChanged(): boolean {
@@ -83,7 +127,7 @@ export class Publisher {
     const step = session.mode === 'at' ? session.changesOfStep() : null;
     const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, step) : null;
     const { selection } = wants;
-    const request = this.selectedRequest();
+    const request = this.lookAtSelection();
     const view: View = {
       position: session.position(),
       usage: fold.usage(),
@@ -94,6 +138,7 @@ export class Publisher {
       status: session.status,
       lag: session.lag,
       gaps: session.gaps,
+      ending: session.ending,
       notice: session.notice,
       map,
       tables:

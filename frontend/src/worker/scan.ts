@@ -6,6 +6,7 @@
 import type { Fold } from '../ledger/fold';
 import { isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
+import type { Step } from '../ledger/generated/types';
 import type { RequestMemory } from '../ledger/requests';
 import { type EventFilter, type EventList, type EventRow, rowsOf, sameFilter } from './answers/events';
 import type { History } from './history';
@@ -19,6 +20,7 @@ export class Scan {
   private high = -1;
   private fromStep = 0;
   private firstLoaded = false;
+  private learned = false;
   changed = true;
 
   constructor(
@@ -58,7 +60,7 @@ export class Scan {
     // Earlier records may have been loaded since.
     else if (this.firstLoaded && this.history.get(this.low - 1) !== undefined) this.firstLoaded = false;
     do {
-      const behind = this.indexAfter(fold.op);
+      const behind = this.indexAfter(fold.step);
       if (
         this.high < at ||
         (this.rows.length - behind < this.after && this.history.get(this.high + 1) !== undefined)
@@ -69,8 +71,16 @@ export class Scan {
           this.firstLoaded = true;
           this.changed = true;
         }
-      } else return false;
+      } else return this.again();
     } while (performance.now() < deadline);
+    return true;
+  }
+
+  /** Sequences were learned on the way back, and rows named after them were passed: read once more. */
+  private again(): boolean {
+    if (!this.learned) return false;
+    this.learned = false;
+    this.high = this.low - 1;
     return true;
   }
 
@@ -81,6 +91,7 @@ export class Scan {
     try {
       const opened = openFrame(frame);
       if (isRecord(opened) && opened.type === 'step') {
+        this.learn(opened);
         rows = rowsOf(opened, this.filter, this.memory);
         if (backwards || this.rows.length === 0) this.fromStep = opened.step;
       }
@@ -103,22 +114,39 @@ export class Scan {
     return true;
   }
 
-  /** How many rows lie before the operation `op`. */
-  private indexAfter(op: number): number {
+  /** A request is known by its sequences, and they may lie in a part that nobody folded. */
+  private learn(step: Step): void {
+    const { sequences } = this.memory;
+    for (const decision of step.decisions ?? []) {
+      if (decision.kind !== 'sequence_created' || sequences.has(decision.sequence)) continue;
+      sequences.set(decision.sequence, { request: decision.request, index: decision.index });
+      // What was passed by before may be of this request.
+      this.learned = true;
+    }
+  }
+
+  /** How many rows are of steps up to and with `step`. */
+  private indexAfter(step: number): number {
     let low = 0;
     let high = this.rows.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.rows[middle]!.op < op) low = middle + 1;
+      if (this.rows[middle]!.step <= step) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
+  /** The nearest step with a row, after or before the present one; null: none was found. */
+  change(fold: Fold, direction: 1 | -1): number | null {
+    const index = direction > 0 ? this.indexAfter(fold.step) : this.indexAfter(fold.step - 1) - 1;
+    return this.rows[index]?.step ?? null;
+  }
+
   /** What was found around the present position. */
   answer(fold: Fold): EventList {
     this.changed = false;
-    const now = this.indexAfter(fold.op);
+    const now = this.indexAfter(fold.step);
     const from = Math.max(0, now - this.before);
     return {
       rows: this.rows.slice(from, now + this.after),

@@ -46,6 +46,13 @@ export interface Buckets {
   preempted: Float32Array;
   /** The largest number of tokens in a step. */
   maxTokens: number;
+  /** The most blocks in use (active or shared) in a step, the tokens of all steps, and how many steps are known. */
+  most: Float32Array;
+  prefillSum: Float32Array;
+  decodeSum: Float32Array;
+  known: Float32Array;
+  /** What is not known is on its way. */
+  filling: boolean;
 }
 
 export class Series {
@@ -53,6 +60,8 @@ export class Series {
   private capacity = 1024;
   /** Steps up to (excluded) this one may be known. */
   length = 0;
+  /** Are missing steps being asked for? */
+  filling = false;
 
   constructor() {
     this.columns = Object.fromEntries(
@@ -138,6 +147,12 @@ export class Series {
     this.columns.time[step.step] = step.sealed;
   }
 
+  /** Forget all steps from this one on. */
+  truncate(length: number): void {
+    for (const name of SERIES) this.columns[name].fill(Number.NaN, Math.max(0, length));
+    this.length = Math.min(this.length, Math.max(0, length));
+  }
+
   /** The last step whose time is at most `time`. */
   stepAt(time: number): number {
     const column = this.columns.time;
@@ -183,6 +198,11 @@ export class Series {
       copy: make(),
       preempted: make(),
       maxTokens: 0,
+      most: make(),
+      prefillSum: make(),
+      decodeSum: make(),
+      known: make(),
+      filling: this.filling,
     };
     const { columns } = this;
     for (let bucket = 0; bucket < count; bucket++) {
@@ -195,6 +215,9 @@ export class Series {
       let evict = 0;
       let copy = 0;
       let preempted = 0;
+      let most = 0;
+      let prefillSum = 0;
+      let decodeSum = 0;
       const end = Math.min(this.length, start + (bucket + 1) * per);
       for (let step = Math.max(0, start + bucket * per); step < end; step++) {
         const a = columns.active[step]!;
@@ -206,6 +229,9 @@ export class Series {
         const p = columns.prefill_tokens[step]!;
         const d = columns.decode_tokens[step]!;
         // The tallest step of a bucket stands for it: a burst must not vanish in a mean.
+        most = Math.max(most, a + columns.shared[step]!);
+        prefillSum += p;
+        decodeSum += d;
         if (p > prefill) prefill = p;
         if (d > decode) decode = d;
         evict += columns.evict[step]!;
@@ -215,6 +241,10 @@ export class Series {
       out.active[bucket] = active / known;
       out.shared[bucket] = shared / known;
       out.cached[bucket] = cached / known;
+      out.most[bucket] = most;
+      out.prefillSum[bucket] = prefillSum;
+      out.decodeSum[bucket] = decodeSum;
+      out.known[bucket] = known;
       out.prefill[bucket] = prefill;
       out.decode[bucket] = decode;
       out.evict[bucket] = evict;

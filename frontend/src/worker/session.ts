@@ -33,6 +33,9 @@ export interface OpenOptions {
   readonly lastRecord: number;
 }
 
+/** ms between the tries to get the steps that were not yet committed when this page joined. */
+const HOLE_DELAYS = [150, 500, 1000, 1500, 2500, 4000];
+
 /** Keep a state each so many operations, or twice the blocks, whichever is more. */
 const SNAPSHOT_OPERATIONS = 65_536;
 
@@ -48,6 +51,7 @@ export class Session {
   status: Status | null = null;
   notice: string | null = null;
   gaps = 0;
+  ending: 'ended' | 'interrupted' | null = null;
   lag: number | null = null;
   lastStep: number;
   lastRecord: number;
@@ -62,6 +66,9 @@ export class Session {
   private readonly incoming: Uint8Array[] = [];
   private live: Live | null = null;
   private closed = false;
+  private loadingBeside = false;
+  /** What was said when the table of steps could not be loaded, until it is. */
+  private withoutSteps: string | null = null;
   /** The operation at which each fold was kept last. */
   private readonly kept = new WeakMap<Fold, number>();
   private playing: { rate: number; from: number; since: number } | null = null;
@@ -95,7 +102,12 @@ export class Session {
     this.mode = options.live && options.step === null ? 'follow' : 'at';
     if (options.live) this.connect();
     void this.loadSteps().then(() => {
-      if (this.mode === 'at') this.seek(options.step ?? Math.max(0, this.lastStep));
+      if (this.mode !== 'at') return;
+      // Who opens a recording reads it from its beginning: at its end the pool is empty.
+      this.seek(options.step ?? 0);
+      if (options.step !== null && options.step > this.lastStep && this.lastStep >= 0) {
+        this.say(`There is no step ${options.step}: the last one is ${this.lastStep}.`);
+      }
     });
   }
 
@@ -129,9 +141,33 @@ export class Session {
       const steps = await this.requests.steps();
       this.series.load(steps);
       this.lastStep = Math.max(this.lastStep, steps.step.at(-1) ?? -1);
+      if (this.notice === this.withoutSteps) this.notice = null;
+      this.withoutSteps = null;
     } catch (error) {
-      this.notice = `The table of steps could not be loaded: ${(error as Error).message}.`;
+      this.notice =
+        this.withoutSteps = `The table of steps could not be loaded: ${(error as Error).message}.`;
+      this.retrySteps();
     }
+    this.dirty = true;
+    this.wake();
+  }
+
+  /** Ask for the table of steps until it comes. */
+  private retrySteps(): void {
+    setTimeout(() => {
+      if (!this.closed && this.withoutSteps !== null) void this.loadSteps();
+    }, 2000);
+  }
+
+  /** Something for the reader to know. */
+  say(notice: string): void {
+    this.notice = notice;
+    this.dirty = true;
+    this.wake();
+  }
+
+  dismiss(): void {
+    this.notice = null;
     this.dirty = true;
     this.wake();
   }
@@ -148,11 +184,14 @@ export class Session {
       open: () => {
         this.link = 'open';
         this.dirty = true;
-        this.fillHole(5);
+        this.fillHole(0);
         this.wake();
       },
       lost: () => {
         this.link = 'lost';
+        // Nobody says any more how the engine goes.
+        this.health = null;
+        this.lag = null;
         this.dirty = true;
         this.wake();
       },
@@ -161,12 +200,19 @@ export class Session {
   }
 
   /** Steps passed between the table of steps and the first live record: ask again until they are committed. */
-  private fillHole(tries: number): void {
+  private fillHole(tried: number): void {
+    const delay = HOLE_DELAYS[tried];
+    this.series.filling = delay !== undefined;
+    if (delay === undefined) return;
     setTimeout(async () => {
-      if (this.closed || (this.head.loaded && this.series.hole() === null)) return;
+      if (this.closed || this.link !== 'open') return;
+      if (this.head.loaded && this.series.hole() === null) {
+        this.series.filling = false;
+        return;
+      }
       await this.loadSteps();
-      if (tries > 1) this.fillHole(tries - 1);
-    }, 2500);
+      this.fillHole(tried + 1);
+    }, delay);
   }
 
   /** The session is no longer live: what was followed is now a recording. */
@@ -174,10 +220,70 @@ export class Session {
     this.link = 'replay';
     this.health = null;
     this.lag = null;
+    this.series.filling = false;
     if (this.mode === 'follow' && this.head.loaded) this.stay();
     else if (!this.navigator.fold.loaded) this.seek(Math.max(0, this.lastStep));
     this.dirty = true;
     this.wake();
+    void this.settle(0);
+  }
+
+  /** How it ended and what of it was saved, which may be less than this page saw: the server knows. */
+  private async settle(tried: number): Promise<void> {
+    try {
+      const told = await this.requests.about();
+      if (this.closed) return;
+      if (told.state !== 'live') {
+        this.ending = told.state;
+        if (told.state === 'interrupted') this.keepOnly(told.last_step ?? -1, told.last_record ?? -1);
+        this.dirty = true;
+        this.wake();
+        return;
+      }
+    } catch {
+      // Asked again below.
+    }
+    if (tried < 20 && !this.closed) setTimeout(() => void this.settle(tried + 1), 1000);
+  }
+
+  /** Steps past the end of the recording were seen and not saved: they are no more. */
+  private keepOnly(lastStep: number, lastRecord: number): void {
+    const lost = this.lastStep - lastStep;
+    if (lost <= 0 && this.lastRecord <= lastRecord) return;
+    this.lastStep = lastStep;
+    this.lastRecord = lastRecord;
+    this.history.truncate(lastRecord);
+    this.series.truncate(lastStep + 1);
+    const { navigator } = this;
+    const goal = navigator.goal ?? navigator.fold.step;
+    if (navigator.fold.record > lastRecord || goal > lastStep) {
+      navigator.forget();
+      this.seek(Math.min(goal, lastStep));
+    }
+    if (lost > 0)
+      this.say(
+        `${lost === 1 ? 'The last step' : `The last ${lost} steps`} seen here ${lost === 1 ? 'was' : 'were'} not saved: the server ended before. The recording ends with step ${lastStep}.`,
+      );
+  }
+
+  /** Is more of the recording on its way for a search? */
+  get loading(): boolean {
+    return this.loadingBeside;
+  }
+
+  /** Load what lies beside the loaded part; false when there is nothing more. */
+  loadBeside(direction: 1 | -1): boolean {
+    const { navigator } = this;
+    if (direction > 0 ? !navigator.hasLater() : !navigator.hasEarlier()) return false;
+    this.loadingBeside = true;
+    const load = direction > 0 ? navigator.loadLater() : navigator.loadEarlier();
+    load
+      .catch((error: Error) => this.say(`More of the recording could not be loaded: ${error.message}.`))
+      .finally(() => {
+        this.loadingBeside = false;
+        this.wake();
+      });
+    return true;
   }
 
   /** The reader wants to read further back than what is loaded. */
@@ -403,6 +509,12 @@ export class Session {
     this.wake();
   }
 
+  /** Stand where the view is, should it move. */
+  pauseHere(): void {
+    this.notice = null;
+    if (this.mode !== 'at') this.pause();
+  }
+
   pause(): void {
     this.playing = null;
     this.navigator.stop();
@@ -415,8 +527,16 @@ export class Session {
   /** Go on from here at `rate` times the recorded pace. */
   play(rate: number): void {
     if (this.mode === 'follow') return;
+    this.notice = null;
+    let from = this.fold.time;
+    if (this.link === 'replay' && this.fold.step >= this.lastStep) {
+      // Nothing comes after the end: from the beginning.
+      this.navigator.go(0);
+      const begins = this.series.get('time', 0);
+      from = Number.isNaN(begins) ? 0 : begins;
+    }
     this.mode = 'play';
-    this.playing = { rate, from: this.fold.time, since: performance.now() };
+    this.playing = { rate, from, since: performance.now() };
     this.dirty = true;
     this.wake();
   }

@@ -13,6 +13,12 @@ export class ServerError extends Error {
   }
 }
 
+export interface SessionFacts {
+  readonly state: 'live' | 'ended' | 'interrupted';
+  readonly last_step: number | null;
+  readonly last_record: number | null;
+}
+
 /** The requests of one session. `api` is the address of the API, with a slash at its end. */
 export class Requests {
   private readonly base: string;
@@ -24,7 +30,10 @@ export class Requests {
   private async get(path: string, signal?: AbortSignal): Promise<Response> {
     let response: Response;
     try {
-      response = await fetch(this.base + path, signal === undefined ? {} : { signal });
+      response = await fetch(
+        path === '' ? this.base.slice(0, -1) : this.base + path,
+        signal === undefined ? {} : { signal },
+      );
     } catch (error) {
       if ((error as Error).name === 'AbortError') throw error;
       throw new ServerError('the server does not answer', 0);
@@ -41,6 +50,11 @@ export class Requests {
 
   hello(): Promise<Uint8Array> {
     return this.bytes('hello');
+  }
+
+  /** What the server says of the session now. */
+  async about(): Promise<SessionFacts> {
+    return (await (await this.get('')).json()) as SessionFacts;
   }
 
   async steps(): Promise<StepColumns> {

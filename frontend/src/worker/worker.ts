@@ -122,6 +122,13 @@ scope.onmessage = ({ data }) => {
     case 'earlier':
       session?.loadEarlier();
       break;
+    case 'dismiss':
+      session?.dismiss();
+      break;
+    case 'change':
+      session?.pauseHere();
+      publisher?.toChange(data.direction);
+      break;
     case 'wants':
       wants = data.wants;
       publisher?.want(data.wants);

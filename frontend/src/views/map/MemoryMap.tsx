@@ -7,7 +7,7 @@ import { hello, marked, position, queue, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
 import { pixelRatio, pointIn } from '../../store/scale';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
-import { palette } from '../../store/theme';
+import { palette, theme } from '../../store/theme';
 import { text } from '../../text';
 import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
 import { Camera } from './camera';
@@ -22,9 +22,15 @@ let renderer: Renderer | null = null;
 let stale = false;
 const rendererName = signal<Renderer['name']>('webgl2');
 const zoomed = signal(false);
+/** Counts what the camera did: what is laid over the map follows. */
+const moves = signal(0);
+/** The pointer on the map, in device pixels. */
+let pointer: { x: number; y: number } | null = null;
+const GLOW = { dark: 0.62, light: 0.5 } as const;
 
 function scene(): Scene {
-  return { picture, camera, palette: palette.peek(), glow: 1 };
+  // However much changes at once, the colour of a block's state shows through its glow.
+  return { picture, camera, palette: palette.peek(), glow: GLOW[theme.peek()] };
 }
 
 /** For tests: what the map shows at the centre of each block, and what it should. */
@@ -48,16 +54,34 @@ function create(canvas: HTMLCanvasElement): Renderer {
   }
 }
 
-function zoomAt(factor: number, x = camera.width / 2, y = camera.height / 2): void {
-  camera.zoom(factor, x, y);
+/** The camera moved: another block is under the pointer. */
+function moved(): void {
   zoomed.value = !camera.fitted;
+  moves.value++;
+  if (pointer !== null && pointerOnMap.peek()) hoverBlock(camera.pick(pointer.x, pointer.y));
   invalidate();
+}
+
+function zoomAt(factor: number, x: number, y: number): void {
+  camera.zoom(factor, x, y);
+  moved();
+}
+
+/** By key or button: towards the selected block where it is in sight, else towards the middle. */
+function zoomBy(factor: number): void {
+  const { block } = selection.peek();
+  let [x, y] = [camera.width / 2, camera.height / 2];
+  if (block !== null) {
+    const at = camera.place(block);
+    const [cx, cy] = [at.x + camera.scale / 2, at.y + camera.scale / 2];
+    if (cx >= 0 && cy >= 0 && cx < camera.width && cy < camera.height) [x, y] = [cx, cy];
+  }
+  zoomAt(factor, x, y);
 }
 
 function fit(): void {
   camera.fit();
-  zoomed.value = false;
-  invalidate();
+  moved();
 }
 
 export function MapTools() {
@@ -70,7 +94,7 @@ export function MapTools() {
         aria-label={text.map.zoomOut}
         title={`${text.map.zoomOut} (−)`}
         disabled={!zoomed.value}
-        onClick={() => zoomAt(1 / 1.4)}
+        onClick={() => zoomBy(1 / 1.4)}
       >
         −
       </button>
@@ -79,7 +103,7 @@ export function MapTools() {
         class="plain"
         aria-label={text.map.zoomIn}
         title={`${text.map.zoomIn} (+)`}
-        onClick={() => zoomAt(1.4)}
+        onClick={() => zoomBy(1.4)}
       >
         +
       </button>
@@ -100,7 +124,7 @@ export function MapTools() {
 function Tooltip() {
   const block = hover.value.block;
   // Follow what happens to the block while the pointer rests on it.
-  void position.value.record;
+  void [position.value.record, moves.value];
   if (block === null || camera.scale === 0 || !pointerOnMap.value) return null;
   const word = picture.words[block] ?? 0;
   const size = hello.value?.block_size ?? 1;
@@ -211,6 +235,8 @@ export function MemoryMap() {
       observer.disconnect();
       renderer?.dispose();
       renderer = null;
+      pointer = null;
+      pointerOnMap.value = false;
     };
   }, []);
 
@@ -220,7 +246,7 @@ export function MemoryMap() {
 
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
   const at = (event: MouseEvent): [number, number] => {
-    const { x, y } = pointIn(frame.current!, event);
+    const { x, y } = frame.current === null ? { x: -1, y: -1 } : pointIn(frame.current, event);
     return [x * pixelRatio(), y * pixelRatio()];
   };
   const count = hello.value?.num_blocks ?? 0;
@@ -229,7 +255,7 @@ export function MemoryMap() {
     const next = Math.max(0, Math.min(count - 1, from < 0 ? 0 : from + by));
     selectBlock(next);
     camera.reveal(next);
-    invalidate();
+    moved();
   };
   const keys: Record<string, () => void> = {
     ArrowRight: () => moveBy(1),
@@ -237,9 +263,9 @@ export function MemoryMap() {
     ArrowDown: () => moveBy(camera.grid.columns),
     ArrowUp: () => moveBy(-camera.grid.columns),
     Enter: () => selectBlock(hover.value.block ?? selection.value.block),
-    '+': () => zoomAt(1.4),
-    '=': () => zoomAt(1.4),
-    '-': () => zoomAt(1 / 1.4),
+    '+': () => zoomBy(1.4),
+    '=': () => zoomBy(1.4),
+    '-': () => zoomBy(1 / 1.4),
     '0': fit,
   };
   return (
@@ -277,11 +303,13 @@ export function MemoryMap() {
             (event.clientY - held.y) * devicePixelRatio,
           );
           drag.current = { x: event.clientX, y: event.clientY, moved: true };
-          invalidate();
+          moved();
           return;
         }
         pointerOnMap.value = true;
-        hoverBlock(camera.pick(...at(event)));
+        const [x, y] = at(event);
+        pointer = { x, y };
+        hoverBlock(camera.pick(x, y));
       }}
       onPointerUp={(event) => {
         if (drag.current !== null && !drag.current.moved) {
@@ -295,6 +323,7 @@ export function MemoryMap() {
       }}
       onPointerLeave={() => {
         pointerOnMap.value = false;
+        pointer = null;
         hoverBlock(null);
       }}
     >

@@ -47,7 +47,10 @@ function Tip() {
   const active = buckets.active[bucket];
   if (active === undefined || Number.isNaN(active)) return null;
   const whole = Math.max(1, usable.value);
-  const used = (active + buckets.shared[bucket]!) / whole;
+  const first = Math.max(0, buckets.from + bucket * buckets.per);
+  const last = Math.max(first, Math.min(first + buckets.per - 1, position.value.lastStep));
+  const single = first === last;
+  const known = buckets.known[bucket]!;
   const lines = [
     [buckets.evict[bucket]!, text.timeline.evicted],
     [buckets.copy[bucket]!, text.timeline.copied],
@@ -63,11 +66,19 @@ function Tip() {
           : { left: `${at.x + 10}px`, top: '18px' }
       }
     >
-      <b class="num">{text.timeline.tip(at.step)}</b>
+      <b class="num">{text.timeline.tip(first, last)}</b>
       <br />
-      {text.timeline.used(used, buckets.cached[bucket]! / whole)}
+      {text.timeline.used(buckets.most[bucket]! / whole, buckets.cached[bucket]! / whole, single)}
       <br />
-      <span class="dim">{text.timeline.tokensTip(buckets.prefill[bucket]!, buckets.decode[bucket]!)}</span>
+      <span class="dim">
+        {text.timeline.tokensTip(buckets.prefillSum[bucket]!, buckets.decodeSum[bucket]!, single)}
+      </span>
+      {known < last - first + 1 && (
+        <span class="dim">
+          <br />
+          {text.timeline.partly(known)}
+        </span>
+      )}
       {lines.map(([count, say]) =>
         count > 0 ? (
           <span key={say(2)} class="dim">
@@ -88,13 +99,14 @@ export function Timeline() {
 
   useEffect(() => {
     const holder = frame.current!;
-    const context = canvas.current!.getContext('2d')!;
+    const surface = canvas.current!;
+    const context = surface.getContext('2d')!;
     let drawn = '';
     const resize = (): void => {
       const ratio = pixelRatio();
       const [w, h] = [holder.clientWidth, holder.clientHeight];
-      canvas.current!.width = Math.round(w * ratio);
-      canvas.current!.height = Math.round(h * ratio);
+      surface.width = Math.round(w * ratio);
+      surface.height = Math.round(h * ratio);
       layout = layoutFor(w, h);
       setWidth(w);
       drawn = '';
@@ -112,7 +124,7 @@ export function Timeline() {
       seriesDrawn = buckets;
       const ratio = pixelRatio();
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
-      context.clearRect(0, 0, canvas.current!.width, canvas.current!.height);
+      context.clearRect(0, 0, surface.width, surface.height);
       if (buckets === null) return false;
       drawTimeline(context, {
         buckets,
@@ -148,7 +160,8 @@ export function Timeline() {
   useEffect(() => hovered.subscribe(() => invalidate()), []);
 
   const stepUnder = (event: MouseEvent): number => {
-    const { x } = pointIn(frame.current!, event);
+    if (frame.current === null) return shown;
+    const { x } = pointIn(frame.current, event);
     return Math.max(0, Math.min(lastStep, stepAt(x, windowNow(), layout)));
   };
   const chosen = typeof range.value === 'string' ? range.value : 'zoomed';
@@ -217,7 +230,7 @@ export function Timeline() {
         }}
         onPointerMove={(event) => {
           const at = stepUnder(event);
-          const { x } = pointIn(frame.current!, event);
+          const { x } = pointIn(event.currentTarget, event);
           hovered.value = { x, step: at };
           if (dragging.current && at !== (position.peek().target ?? position.peek().step)) seek(at);
         }}
@@ -232,7 +245,7 @@ export function Timeline() {
         }}
         onWheel={(event) => {
           event.preventDefault();
-          zoom(Math.exp(event.deltaY * 0.002), pointIn(frame.current!, event).x);
+          zoom(Math.exp(event.deltaY * 0.002), pointIn(event.currentTarget, event).x);
         }}
         onDblClick={() => {
           range.value = 'all';

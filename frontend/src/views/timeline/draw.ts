@@ -97,6 +97,7 @@ function drawUse(context: CanvasRenderingContext2D, scene: TimelineScene, top: n
     if (!Number.isNaN(buckets.active[i]!))
       context.fillRect(Math.floor(x0), top, Math.ceil(x1 - Math.floor(x0)), layout.use);
   }
+  if (buckets.filling) drawFilling(context, scene, top);
   const stacks: [Float32Array[], string][] = [
     [[buckets.active, buckets.shared, buckets.cached], palette['s-cached']],
     [[buckets.active, buckets.shared], palette['s-shared']],
@@ -125,6 +126,33 @@ function drawUse(context: CanvasRenderingContext2D, scene: TimelineScene, top: n
     }
     context.fill();
   }
+}
+
+/** What was passed by before this page joined is on its way: hatched, and no gap. */
+function drawFilling(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+  const { buckets, layout, palette } = scene;
+  context.save();
+  context.beginPath();
+  let last = -1;
+  for (let i = 0; i < buckets.active.length; i++) {
+    const [x0, x1] = edges(scene, i);
+    if (Number.isNaN(buckets.active[i]!) && buckets.from + i * buckets.per <= scene.lastStep && x1 > x0) {
+      context.rect(x0, top, x1 - x0, layout.use);
+      last = x1;
+    }
+  }
+  if (last >= 0) {
+    context.clip();
+    context.strokeStyle = palette.line;
+    context.lineWidth = 1;
+    context.beginPath();
+    for (let x = layout.left - layout.use; x < last; x += 6) {
+      context.moveTo(x, top + layout.use);
+      context.lineTo(x + layout.use, top);
+    }
+    context.stroke();
+  }
+  context.restore();
 }
 
 function drawTokens(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
