@@ -1,10 +1,11 @@
 """The application: routes over a hub, behind the security check."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kvarium import __version__
 from kvarium.api import commands, engine, live, pages, sessions
@@ -51,4 +52,17 @@ class Application:
         app.state.engine_token = engine_token
         for routes in (sessions, commands, engine, live, pages):
             app.include_router(routes.router)
-        self.asgi: ASGIApp = Security(app, bound_host, allowed_hosts)
+        self.asgi: ASGIApp = _quiet_at_the_end(Security(app, bound_host, allowed_hosts))
+
+
+def _quiet_at_the_end(app: ASGIApp) -> ASGIApp:
+    """An answer that is still under way when the server has to end is cut off: that is no fault to print."""
+
+    async def quiet(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:
+            if scope["type"] != "http":
+                raise
+
+    return quiet

@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import re
+import sys
+import threading
 import time
+from collections.abc import Iterator
 from functools import partial
 
-from kvarium.errors import KvariumError, UnknownSessionError
+from kvarium.errors import DamagedRecordingError, KvariumError, UnknownSessionError
 from kvarium.follower import Follower
 from kvarium.live_session import LiveSession
 from kvarium.recording.database import Database
@@ -19,8 +22,24 @@ from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import VERSION
 
 MAX_VIEWERS = 1000
+MAX_EXPORTS = 2
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+
+
+def _tell(line: str) -> None:
+    print(f"kvarium: {line}", file=sys.stderr, flush=True)
+
+
+def what_to_do(reason: str) -> str:
+    """What helps a recording that can't be written for this reason."""
+    if "full" in reason:
+        return "make room on its disk"
+    if "locked" in reason:
+        return "end the program that holds it"
+    if "gone" in reason or "another file" in reason:
+        return "put the file back, or start the server anew"
+    return "see to it that the file can be written"
 
 
 class Hub:
@@ -45,6 +64,9 @@ class Hub:
         self._ending: list[Follower] = []
         self._stopping: list[Follower] = []
         self._ticker: asyncio.Task[None] | None = None
+        self._faults: dict[int, RecordingFault] = {}
+        self._ends = False
+        self._exports: set[threading.Event] = set()
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -66,7 +88,11 @@ class Hub:
         self.writer.start()
         for row in self.reader.sessions():
             if row["last_record"] is not None and row["indexed_record"] != row["last_record"]:
-                hello, _ = self.reader.hello(row["number"])
+                try:
+                    hello, _ = self.reader.hello(row["number"])
+                except DamagedRecordingError:
+                    # Who wants to see this session is told; the others are served.
+                    continue
                 follower = Follower(row["number"], hello, self.reader, self.writer)
                 self._catching_up[row["number"]] = follower
                 follower.start()
@@ -91,7 +117,30 @@ class Hub:
         for follower in followers:
             follower.stop(self.drain_seconds)
         await asyncio.to_thread(self._join, followers, self.drain_seconds + 5.0)
-        await asyncio.to_thread(self.writer.stop)
+        if not await asyncio.to_thread(self.writer.stop):
+            _tell(f"the recording {self.database.where} was not written to its end: it takes too long")
+        elif self.lost_records:
+            _tell(f"{self.lost_records} records could not be written to {self.database.where}: they are lost")
+
+    @contextlib.contextmanager
+    def exporting(self) -> Iterator[threading.Event | None]:
+        """A place for an export, and the event that cancels it; None when there are as many as may be."""
+        if len(self._exports) >= MAX_EXPORTS or self._ends:
+            yield None
+            return
+        cancelled = threading.Event()
+        self._exports.add(cancelled)
+        try:
+            yield cancelled
+        finally:
+            cancelled.set()
+            self._exports.discard(cancelled)
+
+    def cancel_exports(self) -> None:
+        """The server is to end: nobody waits for a download."""
+        self._ends = True
+        for cancelled in self._exports:
+            cancelled.set()
 
     def hurry(self) -> None:
         """Somebody waits for the end: let mirrors go on for three more seconds at most."""
@@ -135,6 +184,32 @@ class Hub:
         session = self._by_number.get(number)
         if session is not None:
             session.recording_changed(fault)
+        faults = self._faults
+        lost = sum(found.lost for found in faults.values())
+        before = bool(faults)
+        if fault is None:
+            faults.pop(number, None)
+        else:
+            faults[number] = fault
+        if faults and not before:
+            assert fault is not None
+            _tell(
+                f"can't write the recording {self.database.where}: {fault.reason}; what comes is kept in memory for now, "
+                f"and lost when that is full: {what_to_do(fault.reason)}"
+            )
+        elif before and not faults:
+            how = "nothing was lost" if not lost else f"{lost} records are lost to it"
+            _tell(f"the recording {self.database.where} can be written again: {how}")
+
+    @property
+    def recording_error(self) -> str | None:
+        """Why the recording can't be written now, if it can't."""
+        return next((str(fault) for fault in self._faults.values()), None)
+
+    @property
+    def lost_records(self) -> int:
+        """How many records were received and are not stored, for all sessions since the start."""
+        return 0 if self.writer is None else self.writer.lost_records
 
     # -- engines ----------------------------------------------------------------------------------------------------
 
@@ -201,6 +276,8 @@ class Hub:
         told = dict(row)
         told.pop("hello")
         told["linked"] = False
+        lost = row["lost"]
+        told["recording_error"] = f"{lost} records could not be stored: they are lost" if lost else None
         if live is not None:
             told |= live.describe()
         return told

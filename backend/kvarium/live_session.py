@@ -8,7 +8,7 @@ engine ──frame──▶ LiveSession.receive ─┬▶ writer (queue)  ──
 import asyncio
 import time
 import uuid
-from typing import Any, Protocol
+from typing import Any, Protocol, get_args
 
 from kvarium.errors import KvariumError
 from kvarium.follower import Follower
@@ -20,9 +20,13 @@ from kvarium.recording.writer import RecordingFault, Writer
 from kvarium.ring import Ring, RingFrame
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Answer, Bye, Command, Health, Hello, Scalar, Status
+from kvarium_ledger.records import AnyRecord
 
 FRESH_KEYFRAME_BYTES = 1 << 20
 """A keyframe serves several viewers while at most this much follows it."""
+
+
+RECORD_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyRecord))
 
 
 class LinkFaultError(KvariumError):
@@ -140,6 +144,12 @@ class LiveSession:
         last = self.last_record
         if head.record <= last:
             return
+        if head.type not in RECORD_TYPES:
+            raise self._fault(
+                f"record {head.record} is of a type that this server does not know: {head.type[:40]!r}"
+            )
+        if last < 0 and head.type not in ("keyframe", "gap"):
+            raise self._fault(f"a session begins with a keyframe, not with a {head.type}")
         if head.record != last + 1 and not self._gap_explains(head, last):
             raise self._fault(f"record {head.record} follows record {last}, and no gap says why")
         self._writer.append(self.number, frame, head)
@@ -304,7 +314,6 @@ class LiveSession:
 
     def status(self) -> Status:
         """The server's view of the session."""
-        fault = self.recording_fault
         return Status(
             linked=self.link is not None,
             state=self.state,
@@ -314,9 +323,14 @@ class LiveSession:
             viewers=self.viewers,
             recording=self._reader.database.where,
             recording_bytes=self._reader.database.size(),
-            recording_error=self.recording_lost if fault is None else str(fault),
+            recording_error=self.recording_error,
             violation=self.violation,
         )
+
+    @property
+    def recording_error(self) -> str | None:
+        """Why the recording can't be written, or what it lost while it could not."""
+        return self.recording_lost if self.recording_fault is None else str(self.recording_fault)
 
     @property
     def violation(self) -> str | None:
@@ -333,6 +347,7 @@ class LiveSession:
             + self.follower.violations
             + (1 if self.link_fault is not None else 0),
             "violation": self.violation,
+            "recording_error": self.recording_error,
         }
         return live | self.counters
 

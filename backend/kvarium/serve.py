@@ -19,6 +19,7 @@ from kvarium.errors import KvariumError
 from kvarium.launch import EngineProcess
 from kvarium.recording.database import Database
 from kvarium.security import is_loopback
+from kvarium.terminal import shown
 from kvarium_ledger.codec import MAX_FRAME_BYTES
 
 _DRAIN_SECONDS = 60.0
@@ -100,7 +101,9 @@ def serve(database: Database, options: ServeOptions) -> int:
     try:
         # A mirror that folds in Python must not keep the event loop waiting for 5 ms each time.
         sys.setswitchinterval(0.001)
-        return asyncio.run(_Run(database, options, listening).run())
+        run = _Run(database, options, listening)
+        status = asyncio.run(run.run())
+        return status or (1 if run.lost_records else 0)
     finally:
         listening.close()
 
@@ -123,6 +126,12 @@ class _Run:
         self._stop = asyncio.Event()
         self._interrupts = 0
 
+    @property
+    def lost_records(self) -> int:
+        """How many records were received and could not be stored."""
+        hub = self._application.hub
+        return 0 if hub is None else hub.lost_records
+
     async def run(self) -> int:
         self._catch_signals()
         serving = asyncio.create_task(self._server.serve([self._listening]))
@@ -135,6 +144,8 @@ class _Run:
             return await self._serve(serving)
         finally:
             await self._stop_engine()
+            if self._application.hub is not None:
+                self._application.hub.cancel_exports()
             self._server.should_exit = True
             await serving
 
@@ -172,7 +183,7 @@ class _Run:
         for session in hub.live.values() if linked else ():
             hello = session.hello
             say(
-                f"engine linked: session {session.id}, {hello.runner} runner, "
+                f"engine linked: session {session.id}, {shown(hello.runner)} runner, "
                 f"{hello.num_blocks} blocks of {hello.block_size}"
             )
         status = await ending
@@ -216,7 +227,10 @@ class _Run:
         if self._application.hub is not None:
             self._application.hub.hurry()
         if self._interrupts == 1:
-            self.options.say("stopping: the engine says goodbye, what is waiting is written")
+            read_only = self._application.database.read_only
+            self.options.say(
+                "stopping" if read_only else "stopping: the engine says goodbye, what is waiting is written"
+            )
             self._stop.set()
         elif self._interrupts == 2 and self._engine is not None:
             self._engine.hurry()

@@ -22,6 +22,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+def shown(text: str, limit: int = 80) -> str:
+    """Text from elsewhere as a terminal may show it: control characters escaped, cut at ``limit`` characters."""
+    cut = text if len(text) <= limit else text[: limit - 1] + "…"
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape", "backslashreplace").decode()
+        for char in cut
+    )
+
+
 def figure(value: int | None) -> str:
     """An integer with thin groups: 1,234,567."""
     return "-" if value is None else f"{value:,}"
@@ -58,19 +67,32 @@ def started(utc_us: int) -> str:
 def session_lines(row: Row) -> str:
     """A session in a dozen lines."""
     pairs = [
-        ("session", row["id"]),
-        ("name", row["name"] or "-"),
-        ("state", row["state"] + (f" ({row['reason']})" if row["reason"] else "")),
+        ("session", shown(row["id"])),
+        ("name", shown(row["name"]) or "-"),
+        ("state", shown(row["state"]) + (f" ({shown(row['reason'])})" if row["reason"] else "")),
         ("started", started(row["started_utc_us"])),
         ("duration", duration(row["duration_ns"])),
-        ("engine", f"{row['engine']}, {row['runner']} runner, {row['model'] or 'no model'}, {row['device']}"),
+        (
+            "engine",
+            ", ".join(
+                (
+                    shown(row["engine"]),
+                    f"{shown(row['runner'])} runner",
+                    shown(row["model"]) or "no model",
+                    shown(row["device"]),
+                )
+            ),
+        ),
         ("pool", f"{figure(row['num_blocks'])} blocks of {row['block_size']} slots"),
         ("records", f"{figure(row['records'])} (up to {figure(row['last_record'])})"),
         ("steps", f"{figure(row['steps'])} (up to {figure(row['last_step'])})"),
         ("operations", figure(row["operations"])),
         ("size", f"{size(row['stored_bytes'])} stored, {size(row['bytes'])} sent"),
         ("gaps", figure(row["gaps"])),
-        ("violations", figure(row["violations"]) + (f": {row['violation']}" if row["violation"] else "")),
+        (
+            "violations",
+            figure(row["violations"]) + (f": {shown(row['violation'], 300)}" if row["violation"] else ""),
+        ),
     ]
     if row["lost"]:
         pairs.append(("not stored", f"{figure(row['lost'])} records"))

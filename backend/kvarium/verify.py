@@ -1,4 +1,7 @@
-"""Verifying a recording: every byte's checksum, every record's place, every digest, every stored keyframe."""
+"""Verifying a recording: every byte's checksum, every record's place, every digest, every stored keyframe and the index.
+
+A session that is being recorded is verified up to where its row goes: what is added meanwhile is not looked at.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,6 +9,7 @@ from dataclasses import dataclass, field
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import DamagedRecordingError
+from kvarium.indexer import Indexer
 from kvarium.recording.database import explain
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Frame, Reader, StoredKeyframe
@@ -13,6 +17,10 @@ from kvarium_ledger import codec
 from kvarium_ledger.digest import differing
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import AnyRecord, Gap, Keyframe, Record, Step
+
+_INDEX_ROWS = 20_000
+_TOLD_TWICE = {name: name for name in ("num_blocks", "block_size", "allow_control")} | {"session": "id"}
+"""What both the hello and the session's row tell: the field of one and the column of the other."""
 
 
 @dataclass
@@ -25,11 +33,12 @@ class Findings:
     violations: int = 0
     gaps: int = 0
     messages: list[str] = field(default_factory=list)
+    live: bool = False
 
     @property
     def good(self) -> bool:
         """Is every record there and right? A gap is a loss that the recording tells of; it is not whole all the same."""
-        return not (self.digest_mismatches or self.violations or self.gaps)
+        return self.records > 0 and not (self.digest_mismatches or self.violations or self.gaps)
 
     @property
     def verdict(self) -> str:
@@ -54,12 +63,98 @@ class Findings:
         self.messages.append(message)
 
 
+class _IndexCheck:
+    """Makes the index of steps, requests and landmarks again, and compares it with the one that is stored.
+
+    Only for as long as nothing else is wrong: after that the two may differ for good reasons.
+    """
+
+    def __init__(self, reader: Reader, row: Row, requests: list[Row], findings: Findings) -> None:
+        self._reader = reader
+        self._session = int(row["number"])
+        self._through = -1 if row["indexed_record"] is None else int(row["indexed_record"])
+        self._stored_requests = {found["request"]: found for found in requests}
+        self._requests: dict[int, Row] = {}
+        self._findings = findings
+        self._indexer = Indexer(self._session, [])
+        self._compared = -1
+        self._open = self._through >= 0
+
+    def add(self, record: AnyRecord, fold: Fold) -> None:
+        """The record that ``fold`` just applied."""
+        if not self._open:
+            return
+        if self._findings.violations or self._findings.digest_mismatches:
+            self._open = False
+            return
+        self._indexer.add(record, fold)
+        if record.record >= self._through or len(self._indexer) >= _INDEX_ROWS:
+            self._compare(record.record)
+            if record.record >= self._through:
+                self._compare_requests()
+                self._open = False
+
+    def skip(self) -> None:
+        """Records are not there: the index can't be made again."""
+        self._open = False
+
+    def _compare(self, record: int) -> None:
+        rows = self._indexer.take(record)
+        self._requests |= {row["request"]: row for row in rows.requests}
+        steps, landmarks = self._reader.indexed_rows(self._session, self._compared, record)
+        self._compared = record
+        self._differences("step", ("step",), steps, rows.steps)
+        self._differences("landmark", ("step", "kind", "record"), landmarks, rows.landmarks)
+
+    def _compare_requests(self) -> None:
+        stored = list(self._stored_requests.values())
+        found = []
+        for number, row in self._requests.items():
+            other = self._stored_requests.get(number)
+            if other is not None and row["ended_step"] == row["submitted_step"]:
+                # Whether the text record of a request that ended at once was still known depends on a restart.
+                row |= {"prompt_record": other["prompt_record"]}
+            found.append(row)
+        self._differences("request", ("request",), stored, found)
+
+    def _differences(self, what: str, key: tuple[str, ...], stored: list[Row], derived: list[Row]) -> None:
+        def by_key(rows: list[Row]) -> dict[tuple[object, ...], Row]:
+            return {
+                tuple(row[name] for name in key): {
+                    name: value for name, value in row.items() if name != "session"
+                }
+                for row in rows
+            }
+
+        there, right = by_key(stored), by_key(derived)
+        for place in sorted(there.keys() | right.keys(), key=str):
+            where = f"the index of {what} {' '.join(map(str, place))}"
+            old, new = there.get(place), right.get(place)
+            if old is None:
+                self._findings.violate(f"{where} is missing")
+            elif new is None:
+                self._findings.violate(f"{where} is there, but the records tell of none")
+            elif old != new:
+                names = [name for name in new if old.get(name) != new[name]]
+                told = ", ".join(f"{name} is {old.get(name)!r}, not {new[name]!r}" for name in names)
+                self._findings.violate(f"{where}: {told}")
+
+
 class _Verification:
-    def __init__(self, reader: Reader, session: int) -> None:
+    def __init__(self, reader: Reader, row: Row, requests: list[Row]) -> None:
         self.reader = reader
-        self.session = session
-        self.findings = Findings()
+        self.session = session = int(row["number"])
+        self.last = -1 if row["last_record"] is None else int(row["last_record"])
+        self.lost = int(row["lost"])
+        self.missing = 0
+        self.findings = Findings(live=row["state"] == "live")
+        self.index = _IndexCheck(reader, row, requests, self.findings)
         hello, _ = reader.hello(session)
+        told = {name: getattr(hello, name) for name in _TOLD_TWICE}
+        for name in [name for name in _TOLD_TWICE if told[name] != row[_TOLD_TWICE[name]]]:
+            self.findings.violate(
+                f"the session's {name} is {row[_TOLD_TWICE[name]]!r}, its hello says {told[name]!r}"
+            )
         self.fold = Fold(hello.num_blocks, hello.block_size, undoable=False)
         self.at = -1
         self.steps = 0
@@ -68,8 +163,15 @@ class _Verification:
     def _readable_keyframes(self) -> dict[int, StoredKeyframe]:
         found: dict[int, StoredKeyframe] = {}
         for row in self.reader.keyframe_rows(self.session):
+            if row["record"] > self.last:
+                break
             try:
                 keyframe = self.reader.open_keyframe(row)
+                codec.open_frame(keyframe.frame)
+            except codec.UnknownOperationError:
+                raise
+            except codec.FrameError as error:
+                self.findings.violate(f"the keyframe at record {row['record']}: {error}")
             except DamagedRecordingError as error:
                 self.findings.violate(str(error))
             else:
@@ -90,8 +192,7 @@ class _Verification:
         number = frame.head.record
         assert number is not None
         if number != self.at + 1 and frame.head.type != "gap":
-            self.findings.violate(f"records {self.at + 1} to {number - 1} are missing")
-            self._lose(number - 1)
+            self._miss(number - 1)
         self.at = number
         self.findings.records += 1
         try:
@@ -121,6 +222,7 @@ class _Verification:
                 self.findings.messages.append(str(violation))
             else:
                 self.findings.violate(str(violation))
+        self.index.add(record, self.fold)
         self._compare_keyframe(record.record)
 
     def _recover(self, record: int) -> None:
@@ -148,8 +250,21 @@ class _Verification:
                 f"the keyframe at record {record} is not the state there: it differs in {', '.join(lanes) or 'place'}"
             )
 
+    def _miss(self, last: int) -> None:
+        """Records are not there; where the recorder says that it lost as many, that is a gap."""
+        count = last - self.at
+        message = f"records {self.at + 1} to {last} are missing"
+        if self.missing + count <= self.lost:
+            self.missing += count
+            self.findings.gaps += 1
+            self.findings.messages.append(f"{message}: they could not be written when they came")
+        else:
+            self.findings.violate(message)
+        self._lose(last)
+
     def _lose(self, last: int) -> None:
         self.fold.loaded = False
+        self.index.skip()
         self.at = last
 
     def finish(self, row: Row) -> None:
@@ -160,22 +275,36 @@ class _Verification:
                 f"the session tells of {told[0]} records, {told[1]} operations and {told[2]} steps; "
                 f"its chunks hold {found[0]}, {found[1]} and {found[2]}"
             )
-        last = row["last_record"] if row["last_record"] is not None else -1
-        if self.at != last:
-            self.findings.violate(f"records {self.at + 1} to {last} are missing at the end")
+        if self.at != self.last:
+            self.findings.violate(f"records {self.at + 1} to {self.last} are missing at the end")
+        if self.lost > self.missing and not self.findings.violations:
+            self.findings.gaps += 1
+            self.findings.messages.append(
+                f"{self.lost - self.missing} records after record {self.last} are lost: they could not be written"
+            )
+        if not self.findings.records and not self.findings.messages:
+            self.findings.messages.append("the session holds no record")
 
 
 def verify(
     reader: Reader, session: int, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Findings:
     """Read and fold a whole session. ``progress`` is told how many of how many records are done."""
-    row = reader.session(session)
-    verification = _Verification(reader, session)
+    row, requests = reader.session_and_requests(session)
+    verification = _Verification(reader, row, requests)
     first = row["first_record"]
     if first is not None and first > 0:
         verification.at = first - 1
     try:
+        for message in reader.quick_check():
+            verification.findings.violate(f"SQLite finds in the file: {message}")
         for chunk in reader.chunk_rows(session):
+            if chunk["first"] > verification.last:
+                if not verification.findings.live:
+                    verification.findings.violate(
+                        f"there are records from {chunk['first']} on, past the session's last, {verification.last}"
+                    )
+                break
             verification.chunk(chunk)
             progress(verification.findings.records, row["records"])
     except SQLAlchemyError as error:

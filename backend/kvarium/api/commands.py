@@ -16,6 +16,8 @@ router = APIRouter(prefix="/api")
 Positive = Annotated[int, msgspec.Meta(ge=1, le=(1 << 31) - 1)]
 Number = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 
+Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
 
 class _Args(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     pass
@@ -31,14 +33,14 @@ class _Submit(_Args):
     temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
     top_k: Number | None = None
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    seed: int | None = None
+    seed: Int64 | None = None
     stop: str | None = None
     ignore_eos: bool | None = None
     name: str | None = None
 
 
 class _Abort(_Args):
-    request: str | int
+    request: str | Int64
 
 
 class _Step(_Args):

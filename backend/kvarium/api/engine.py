@@ -83,6 +83,11 @@ async def engine(websocket: WebSocket) -> None:
         try:
             async with asyncio.timeout(_HELLO_SECONDS):
                 frame = await websocket.receive_bytes()
+        except KeyError:
+            await _reject(
+                websocket, "a text message where a frame was expected: an engine begins with a hello"
+            )
+            return
         except TimeoutError:
             await _reject(websocket, f"no hello within {_HELLO_SECONDS:g} s")
             return

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from typing import Annotated
+import re
 
-from fastapi import APIRouter, Query, WebSocket, WebSocketDisconnect
+from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
 from kvarium.api.context import hub_of
 from kvarium.errors import KvariumError
@@ -13,16 +13,26 @@ from kvarium.viewer import Viewer
 
 router = APIRouter(prefix="/api")
 
+WRONG_QUERY = 4400
 NOT_LIVE = 4404
 TOO_MANY = 4413
 
 
 @router.websocket("/sessions/{session}/live")
-async def live(websocket: WebSocket, session: str, after: Annotated[int | None, Query(ge=-1)] = None) -> None:
+async def live(websocket: WebSocket, session: str, after: str | None = None) -> None:
     """A live session, from the record after ``after`` or from a keyframe, until it ends."""
     hub = hub_of(websocket)
     found = hub.live.get(session)
     await websocket.accept()
+    record: int | None = None
+    if after is not None:
+        if not re.fullmatch(r"-1|[0-9]{1,15}", after):
+            await websocket.close(
+                WRONG_QUERY,
+                f"after={after[:20]!r} is not the number of a record".encode()[:120].decode(errors="ignore"),
+            )
+            return
+        record = int(after)
     if found is None:
         await websocket.close(NOT_LIVE, f"session {session[:40]} is not live: seek in its recording")
         return
@@ -30,7 +40,7 @@ async def live(websocket: WebSocket, session: str, after: Annotated[int | None, 
         await websocket.close(TOO_MANY, f"{MAX_VIEWERS} viewers are here already")
         return
     viewer = Viewer(found, websocket.send_bytes)
-    sending = asyncio.create_task(viewer.run(after))
+    sending = asyncio.create_task(viewer.run(record))
     leaving = asyncio.create_task(_wait_until_gone(websocket))
     found.viewers += 1
     try:

@@ -1,23 +1,27 @@
 """Sessions: lists, seek, frames, the index of steps, landmarks and requests, and the download."""
 
+import asyncio
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Query
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import FileResponse, Response
+from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.background import BackgroundTask
 
 from kvarium import __version__
 from kvarium.api.context import JSON, HubDependency, number_of
 from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError
+from kvarium.hub import Hub
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import explain
-from kvarium.recording.export import export_session
+from kvarium.recording.export import ExportCancelledError, export_session
 from kvarium_ledger import codec
 
 router = APIRouter(prefix="/api")
@@ -26,10 +30,17 @@ SessionId = str
 _MAX_BYTES = 64 << 20
 
 
+Number = Annotated[int, Query(ge=0, lt=1 << 53)]
+"""The numbers of a recording: below 2^53, as its format says."""
+
+
 @router.get("/health")
-async def health() -> Response:
-    """Is the server there, and which version of it?"""
-    return JSON({"ok": True, "version": __version__})
+async def health(hub: HubDependency) -> Response:
+    """Is all well, and which version is it? Not ok: the recording can't be written, and why."""
+    reason = hub.recording_error
+    if reason is None:
+        return JSON({"ok": True, "version": __version__})
+    return JSON({"ok": False, "version": __version__, "reason": reason}, status_code=503)
 
 
 async def _read(call: Callable[[], Any]) -> Any:
@@ -73,8 +84,8 @@ async def hello(session: SessionId, hub: HubDependency) -> Response:
 async def seek(
     session: SessionId,
     hub: HubDependency,
-    step: Annotated[int | None, Query(ge=0)] = None,
-    record: Annotated[int | None, Query(ge=0)] = None,
+    step: Number | None = None,
+    record: Number | None = None,
     ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 256 << 10,
 ) -> Response:
     """A keyframe before the target, every frame after it through the target, and some ahead; packed."""
@@ -98,7 +109,7 @@ async def seek(
 async def frames(
     session: SessionId,
     hub: HubDependency,
-    after: Annotated[int, Query(ge=-1)],
+    after: Annotated[int, Query(ge=-1, lt=1 << 53)],
     limit_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 1 << 20,
 ) -> Response:
     """Frames of the records after ``after``, packed; none when there are none yet."""
@@ -114,8 +125,8 @@ async def frames(
 async def steps(
     session: SessionId,
     hub: HubDependency,
-    first: Annotated[int, Query(ge=0)] = 0,
-    last: Annotated[int | None, Query(ge=0)] = None,
+    first: Number = 0,
+    last: Number | None = None,
 ) -> Response:
     """Columns, a value a step. ``indexed_record`` says up to which record the index goes: it follows the mirror."""
 
@@ -141,7 +152,9 @@ async def requests(session: SessionId, hub: HubDependency) -> Response:
 
 @router.get("/sessions/{session}/contents")
 async def contents(
-    session: SessionId, hub: HubDependency, content: Annotated[list[int], Query(max_length=1000)]
+    session: SessionId,
+    hub: HubDependency,
+    content: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 53)]], Query(max_length=1000)],
 ) -> Response:
     """Token ids and parents of contents, by their ids; one that is not recorded is left out."""
     found = await _read(lambda: read_contents(hub.reader, number_of(hub, session), content))
@@ -156,13 +169,36 @@ async def pieces(session: SessionId, hub: HubDependency) -> Response:
 
 
 @router.get("/sessions/{session}/download")
-async def download(session: SessionId, hub: HubDependency) -> Response:
-    """This one session as one SQLite file, as it is now, with nothing beside it."""
+async def download(session: SessionId, hub: HubDependency, request: Request) -> Response:
+    """This one session as one SQLite file, as it is now, with nothing beside it. At most two are made at once."""
+    number = await _read(lambda: number_of(hub, session))
     await hub.settle(session)
+    with hub.exporting() as cancelled:
+        if cancelled is None:
+            raise HTTPException(
+                503, "other downloads are being made: try again in a moment", headers={"Retry-After": "5"}
+            )
+        watching = asyncio.create_task(_cancel_when_gone(request, cancelled))
+        try:
+            return await _exported(hub, number, cancelled)
+        finally:
+            watching.cancel()
+
+
+async def _cancel_when_gone(request: Request, cancelled: threading.Event) -> None:
+    """Nobody waits for the download any more: then it is not made."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    cancelled.set()
+
+
+async def _exported(hub: Hub, number: int, cancelled: threading.Event) -> Response:
     folder = Path(tempfile.mkdtemp(prefix="kvarium-"))
     try:
-        number = await _read(lambda: number_of(hub, session))
-        path = await _read(lambda: export_session(hub.reader, number, folder))
+        path = await _read(lambda: export_session(hub.reader, number, folder, cancelled))
+    except ExportCancelledError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise HTTPException(503, str(error), headers={"Retry-After": "5"}) from None
     except KvariumError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise HTTPException(507, str(error)) from None

@@ -8,6 +8,7 @@ commits a second.
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
@@ -31,6 +32,10 @@ def explain(error: BaseException) -> str:
     return " ".join(str(reason).split()) or type(reason).__name__
 
 
+class RecordingGoneError(KvariumError):
+    """The file of the recording was deleted, moved or replaced."""
+
+
 class Database:
     """An open recording: ``engine`` reads, ``write_engine`` writes (None: read-only).
 
@@ -45,6 +50,7 @@ class Database:
         self.where = where
         self.path = path
         self._lock: _ServerLock | None = None
+        self._identity: tuple[int, int] | None = None
 
     @property
     def read_only(self) -> bool:
@@ -78,10 +84,72 @@ class Database:
                 continue
         return found
 
+    def served(self) -> bool:
+        """Does a server record into it right now? Nothing is written to find out."""
+        if self._lock is not None:
+            return True
+        return _path_is_locked(self.path) if self.path is not None else _postgres_is_locked(self.engine)
+
+    def check_place(self) -> None:
+        """Raises :class:`RecordingGoneError` when the file that was opened is not where it was: nobody would find it."""
+        if self.path is None:
+            return
+        try:
+            found = _identity(self.path)
+        except OSError as error:
+            raise RecordingGoneError(f"{self.path} is gone ({error.strerror})") from None
+        if self._identity is None:
+            self._identity = found
+        elif found != self._identity:
+            raise RecordingGoneError(f"another file is in the place of {self.path}")
+
     def take_lock(self) -> None:
         """Become the one server of this recording, or say who is."""
         self._lock = _PathLock(self.path) if self.path is not None else _PostgresLock(self.engine)
         self._lock.take(self.where)
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _path_is_locked(path: Path) -> bool:
+    try:
+        with _lock_path(path).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        # Somebody holds it, or it is not ours to look at: then what the recording says of itself stands.
+        return True
+    return False
+
+
+def _postgres_is_locked(engine: sa.Engine) -> bool:
+    query = sa.text(
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 0 AND objid = :id "
+        "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    with engine.connect() as connection:
+        return bool(connection.execute(query, {"id": tables.APPLICATION_ID}).scalar())
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def _flock(file: IO[str]) -> bool:
+    """Take the lock. A reader that looks whether it is taken holds it for a moment, so it is tried more than once."""
+    for wait in (0.02, 0.05, 0.1, None):
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            if wait is not None:
+                time.sleep(wait)
+        else:
+            return True
+    return False
 
 
 class _ServerLock:
@@ -96,23 +164,25 @@ class _ServerLock:
 
 class _PathLock(_ServerLock):
     def __init__(self, path: Path) -> None:
-        self._path = path.with_name(path.name + ".lock")
+        self._path = _lock_path(path)
         self._file: IO[str] | None = None
 
     def take(self, where: str) -> None:
         try:
             file = self._path.open("a+")
         except OSError as error:
-            raise KvariumError(f"can't lock the recording {where}: {error.strerror} ({self._path})") from None
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+            raise KvariumError(
+                f"can't lock the recording {where}: {error.strerror} ({self._path}); "
+                "a server must be able to write beside it: choose another place with --db FILE, "
+                "or only look at it with `kvarium view`"
+            ) from None
+        if not _flock(file):
             file.seek(0)
             owner = file.read().strip() or "unknown"
             file.close()
             raise KvariumError(
                 f"another kvarium server (process {owner}) writes {where}: stop it, or give another --db"
-            ) from None
+            )
         file.truncate(0)
         file.write(str(os.getpid()))
         file.flush()

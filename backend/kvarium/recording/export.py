@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+import threading
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -25,19 +26,30 @@ def file_name(name: str, session_id: str) -> str:
     return f"{safe or 'kvarium'}-{session_id[:8]}.db"
 
 
-def export_session(reader: Reader, session: int, folder: Path) -> Path:
+class ExportCancelledError(KvariumError):
+    """Nobody waits for the copy any more."""
+
+
+def _check(cancelled: threading.Event | None) -> None:
+    if cancelled is not None and cancelled.is_set():
+        raise ExportCancelledError("the copy was given up: nobody waits for it, or the server ends")
+
+
+def export_session(
+    reader: Reader, session: int, folder: Path, cancelled: threading.Event | None = None
+) -> Path:
     """Copy a session into a new file in ``folder``, as it is now, and bring its index to its end."""
     row = reader.session(session)
     path = folder / file_name(row["name"], row["id"])
     try:
-        _copy(reader, session, path)
-        _finish(path, reader.hello(session)[0])
+        _copy(reader, session, path, cancelled)
+        _finish(path, reader.hello(session)[0], cancelled)
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise KvariumError(f"can't write the copy {path}: {explain(error)}") from None
     return path
 
 
-def _copy(reader: Reader, session: int, path: Path) -> None:
+def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event | None) -> None:
     target = writable_sqlite(path)
     try:
         # One transaction of reading: all tables are of one moment.
@@ -52,12 +64,13 @@ def _copy(reader: Reader, session: int, path: Path) -> None:
                 options = {"yield_per": _BLOBS if "data" in table.c else _ROWS}
                 rows = source.execute(query, execution_options=options)
                 for part in rows.mappings().partitions():
+                    _check(cancelled)
                     sink.execute(sa.insert(table), [dict(found) for found in part])
     finally:
         target.close()
 
 
-def _finish(path: Path, hello: Hello) -> None:
+def _finish(path: Path, hello: Hello, cancelled: threading.Event | None) -> None:
     """Index what the session's mirror had not reached yet, and leave one file in rollback mode."""
     database = writable_sqlite(path)
     try:
@@ -68,8 +81,12 @@ def _finish(path: Path, hello: Hello) -> None:
             writer.start()
             follower = Follower(row["number"], hello, reader, writer)
             follower.start()
-            follower.join()
+            while follower.running:
+                follower.join(0.1)
+                if cancelled is not None and cancelled.is_set():
+                    follower.stop(0.0)
             writer.stop()
+            _check(cancelled)
     finally:
         database.close()
     connection = sqlite3.connect(path)

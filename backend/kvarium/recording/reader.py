@@ -17,6 +17,17 @@ from kvarium.recording.index_rows import REQUEST_COLUMNS, STEP_COLUMNS, Row
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 
+LOST_SERVER = "the server ended while the session was live"
+
+
+def _requests_of(session: int) -> sa.Select[Any]:
+    table = tables.request
+    return (
+        sa.select(*(table.c[name] for name in REQUEST_COLUMNS))
+        .where(table.c.session == session)
+        .order_by(table.c.request)
+    )
+
 
 class Frame(NamedTuple):
     """A stored frame and its head."""
@@ -46,13 +57,35 @@ class Reader:
         columns = tables.session.c
         query = sa.select(tables.session).order_by(columns.started_utc_us.desc(), columns.number.desc())
         with self.database.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+            rows = [dict(row) for row in connection.execute(query).mappings()]
+        return self._labelled(rows)
 
     def session(self, number: int) -> Row:
         """The row of one session."""
         query = sa.select(tables.session).where(tables.session.c.number == number)
         with self.database.engine.connect() as connection:
-            return dict(connection.execute(query).mappings().one())
+            row = dict(connection.execute(query).mappings().one())
+        return self._labelled([row])[0]
+
+    def session_and_requests(self, number: int) -> tuple[Row, list[Row]]:
+        """The row of a session and the rows of its requests, of one moment."""
+        query = sa.select(tables.session).where(tables.session.c.number == number)
+        with self.database.engine.connect() as connection:
+            row = dict(connection.execute(query).mappings().one())
+            requests = [dict(found) for found in connection.execute(_requests_of(number)).mappings()]
+        return self._labelled([row])[0], requests
+
+    def _labelled(self, rows: list[Row]) -> list[Row]:
+        """A session that is live in the recording while no server has it lost its server: it is interrupted."""
+        if (
+            self.database.read_only
+            and any(row["state"] == "live" for row in rows)
+            and not self.database.served()
+        ):
+            for row in rows:
+                if row["state"] == "live":
+                    row |= {"state": "interrupted", "reason": LOST_SERVER}
+        return rows
 
     def find(self, name: str) -> int:
         """The number of the session ``name``: its id, a prefix of it that no other has, or ``latest``."""
@@ -76,7 +109,10 @@ class Reader:
     def hello(self, session: int) -> tuple[Hello, bytes]:
         """A session's Hello and its bytes."""
         frame = bytes(self.session(session)["hello"])
-        hello = codec.open_frame(frame)
+        try:
+            hello = codec.open_frame(frame)
+        except codec.FrameError as error:
+            raise DamagedRecordingError(f"the session's hello: {error}") from None
         if not isinstance(hello, Hello):
             raise DamagedRecordingError("the session's hello is no hello")
         return hello, frame
@@ -271,14 +307,30 @@ class Reader:
 
     def requests(self, session: int) -> list[Row]:
         """A row a request, in the order of submission."""
-        table = tables.request
-        query = (
-            sa.select(*(table.c[name] for name in REQUEST_COLUMNS))
-            .where(table.c.session == session)
-            .order_by(table.c.request)
-        )
         with self.database.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+            return [dict(row) for row in connection.execute(_requests_of(session)).mappings()]
+
+    def indexed_rows(self, session: int, after: int, through: int) -> tuple[list[Row], list[Row]]:
+        """The rows of steps and of landmarks whose records lie after ``after``, up to ``through``, by record."""
+        found = []
+        with self.database.engine.connect() as connection:
+            for table in (tables.step, tables.landmark):
+                query = (
+                    sa.select(*(column for column in table.c if column.name != "session"))
+                    .where(table.c.session == session, table.c.record > after, table.c.record <= through)
+                    .order_by(table.c.record)
+                )
+                found.append([dict(row) for row in connection.execute(query).mappings()])
+        return found[0], found[1]
+
+    def quick_check(self) -> list[str]:
+        """What SQLite itself finds wrong with the file; nothing where the recording is no file."""
+        if self.database.path is None:
+            return []
+        with self.database.engine.connect() as connection:
+            rows = [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(20)")]
+        lines = [" ".join(line.split()) for row in rows for line in row.splitlines()]
+        return [line for line in lines if line and line != "ok"]
 
     def pieces(self, session: int) -> dict[int, str]:
         """The pieces of the vocabulary that the session told."""

@@ -10,6 +10,7 @@ from kvarium.errors import KvariumError
 from kvarium.recording import tables
 from kvarium.recording.chunks import SealedChunk
 from kvarium.recording.index_rows import IndexRows, Row
+from kvarium.recording.reader import LOST_SERVER
 from kvarium_ledger.messages import Hello
 
 
@@ -27,7 +28,7 @@ def mark_interrupted(connection: sa.Connection) -> None:
     connection.execute(
         sa.update(tables.session)
         .where(tables.session.c.state == "live")
-        .values(state="interrupted", reason="the server ended while the session was live")
+        .values(state="interrupted", reason=LOST_SERVER)
     )
 
 

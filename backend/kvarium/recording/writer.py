@@ -26,7 +26,7 @@ from kvarium.errors import KvariumError
 from kvarium.heads import Head
 from kvarium.recording import tables
 from kvarium.recording.chunks import Batch, SealedChunk
-from kvarium.recording.database import Database, explain
+from kvarium.recording.database import Database, RecordingGoneError, explain
 from kvarium.recording.index_rows import IndexRows
 from kvarium.recording.statements import (
     Opened,
@@ -117,6 +117,7 @@ class Writer:
     ) -> None:
         self.database = database
         self.pending_bytes = 0
+        self.lost_records = 0
         self._on_commit = on_commit
         self._on_fault = on_fault
         self._batch_seconds = batch_seconds
@@ -196,6 +197,7 @@ class Writer:
                 log.exception("the writer met a fault of its own")
             for future in flushes:
                 future.set_result(None)
+        self._give_up_rest()
         for failed in self._drain_refused():
             failed.set_exception(KvariumError("the recording is closed"))
 
@@ -230,6 +232,21 @@ class Writer:
             while len(jobs) < 4096:
                 jobs.append(self._jobs.get_nowait())
         return jobs
+
+    def _give_up_rest(self) -> None:
+        """The end: what could not be written is lost. The recording tells of it, if so much can be written still."""
+        self._give_up(self._chunks)
+        lost = self._lost()
+        if lost or self._states:
+            with contextlib.suppress(Exception), self.database.writing().begin() as connection:
+                for session, count in lost.items():
+                    session_lost(connection, session, count)
+                for state in self._states:
+                    session_state(connection, state.session, state.state, state.reason)
+
+    def _lost(self) -> dict[int, int]:
+        """How many records are given up and not yet told of in the recording, by session."""
+        return {session: tally.lost for session, tally in self._tallies.items() if tally.lost}
 
     def _drain_refused(self) -> list[Future[Any]]:
         refused: list[Future[Any]] = []
@@ -286,7 +303,7 @@ class Writer:
 
     def _commit(self, force: bool) -> None:
         index_due = self._index and time.monotonic() - self._index_since >= self._batch_seconds
-        if not (self._chunks or self._states or index_due or force):
+        if not (self._chunks or self._states or index_due or force or self._faults):
             return
         if not force and time.monotonic() < self._retry_at:
             self._give_up_beyond_memory()
@@ -295,20 +312,25 @@ class Writer:
         through = {session: tally.committed for session, tally in self._tallies.items()}
         through |= {chunk.session: chunk.last for chunk in chunks}
         index = [rows for rows in self._index if rows.through <= through.get(rows.session, -1)]
-        if not (chunks or states or index):
+        lost = self._lost()
+        if not (chunks or states or index or lost):
             return
         try:
+            self.database.check_place()
             with self.database.writing().begin() as connection:
                 for chunk in chunks:
                     connection.execute(sa.insert(tables.chunk), chunk.row)
                     session_counters(connection, chunk)
-                for session in {chunk.session for chunk in chunks}:
-                    session_lost(connection, session, self._tally(session).lost)
+                for session, count in lost.items():
+                    session_lost(connection, session, count)
                 for rows in index:
                     if rows.session not in self._unindexed:
                         insert_index(connection, rows)
                 for state in states:
                     session_state(connection, state.session, state.state, state.reason)
+        except RecordingGoneError as error:
+            self._failed(str(error))
+            return
         except (OperationalError, InterfaceError) as error:
             self._failed(explain(error))
             return
@@ -318,6 +340,8 @@ class Writer:
         self._chunks, self._states = [], []
         done = {id(rows) for rows in index}
         self._index = [rows for rows in self._index if id(rows) not in done]
+        for session in lost:
+            self._tallies[session] = _Tally(committed=self._tallies[session].committed)
         self._committed(through, chunks)
 
     def _committed(self, through: dict[int, int], chunks: list[SealedChunk]) -> None:
@@ -346,9 +370,14 @@ class Writer:
     def _failed(self, reason: str) -> None:
         self._retry_at = time.monotonic() + self._retry_seconds
         self._give_up_beyond_memory()
-        for session in {chunk.session for chunk in self._chunks} | set(self._faults):
-            first = min((chunk.first for chunk in self._chunks if chunk.session == session), default=0)
+        waiting = {chunk.session for chunk in self._chunks} | {state.session for state in self._states}
+        waiting |= set(self._lost())
+        for session in waiting | set(self._faults):
             tally = self._tally(session)
+            first = min(
+                (chunk.first for chunk in self._chunks if chunk.session == session),
+                default=tally.committed + 1,
+            )
             since = tally.lost_since if tally.lost_since is not None else first
             fault = RecordingFault(since, tally.lost, reason)
             if self._faults.get(session) != fault:
@@ -375,6 +404,7 @@ class Writer:
         for chunk in chunks:
             tally = self._tally(chunk.session)
             tally.lost += chunk.records
+            self.lost_records += chunk.records
             if tally.lost_since is None:
                 tally.lost_since = chunk.first
             self._on_commit(chunk.session, chunk.last)
