@@ -81,3 +81,30 @@ def test_the_page_says_that_the_server_is_gone(open_page: Pages, tmp_path: Path)
         expect(page.locator("body")).to_contain_text("server lost", timeout=15_000)
         expect(page.locator("body")).to_contain_text("It is tried again by itself")
     open_page.faults.clear()  # the browser logs the refused connections
+
+
+def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_interrupted(
+    open_page: Pages, tmp_path: Path
+) -> None:
+    db = tmp_path / "killed.db"
+    with process("serve", "--port", "0", "--db", str(db)) as server:
+        server.wait_ready().wait_line("engine linked")
+        page = watching(server, open_page)
+        wait_steps(page, 60)
+        server.kill()
+        expect(page.locator(".bar")).to_contain_text("server lost", timeout=15_000)
+        expect(page.locator(".engine")).to_have_text("engine —")
+        expect(page.locator(".footer")).to_contain_text("lag —")
+        port = server.url.rsplit(":", 1)[1]
+    with process("serve", "--no-engine", "--port", port, "--db", str(db)) as again:
+        again.wait_ready()
+        page.get_by_text("Try now").click()
+        expect(page.locator(".badge")).to_have_text("interrupted", timeout=15_000)
+        session = page.evaluate("new URLSearchParams(location.search).get('session')")
+        told = page.evaluate("id => fetch(`api/sessions/${id}`).then(answer => answer.json())", session)
+        assert told["state"] == "interrupted"
+        ready(page)
+        place = page.evaluate("window.kvarium.position()")
+        assert (place["lastStep"], place["lastRecord"]) == (told["last_step"], told["last_record"])
+        assert place["step"] <= told["last_step"]
+    open_page.faults.clear()  # the browser logs the refused connections

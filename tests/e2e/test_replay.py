@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import assert_pixels_are, ready, same, seek, state, until, wait_light
+from tests.e2e.page import assert_pixels_are, ready, same, seek, state, step_of, until, wait_light
 
 pytestmark = pytest.mark.e2e
 
@@ -45,6 +45,7 @@ def test_a_finished_recording_opens_from_the_list_of_sessions(
     until(page, "new URLSearchParams(location.search).get('session') !== null")
     ready(page)
     wait_light(page, "green")
+    assert step_of(page) == 0, "a recording opens where it begins"
     assert recording.session.startswith(page.evaluate("new URLSearchParams(location.search).get('session')"))
 
 
@@ -66,6 +67,7 @@ def test_a_step_that_is_not_there_is_said_so(
     page = open_page(f"{viewing.url}/?session={recording.session}&step=99999999")
     ready(page)
     same(state(page), recording.state_after(recording.steps - 1))
+    expect(page.locator(".banners")).to_contain_text("There is no step 99999999")
 
 
 def test_an_unknown_session_in_the_url_is_explained(viewing: ServerProcess, open_page: Pages) -> None:
@@ -86,3 +88,113 @@ def test_after_joining_scrubbing_within_what_is_loaded_makes_no_request(
     for step in (204, 203, 201, 206, 202):
         seek(page, step)
     assert requests == []
+
+
+def test_the_story_of_a_sequence_in_the_url_is_of_its_request_alone(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    sequence = recording.state_after(250)["tables"][0][0]
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=250&seq={sequence}")
+    ready(page)
+    expect(page.locator(".inspector .life .line").first).to_be_visible()
+    page.wait_for_timeout(500)
+    request = page.locator(".inspector .big").first.inner_text().split()[0]
+    lines = page.locator(".inspector .life .line").all_inner_texts()
+    assert sum("submitted" in line for line in lines) <= 1, f"{request}: {lines}"
+
+
+def test_the_next_change_of_a_block_is_found_beyond_what_is_loaded(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=20&block=7")
+    ready(page)
+    expect(page.locator(".inspector .big").first).to_contain_text("7")
+    seen = [20]
+    for _ in range(4):
+        page.keyboard.press("]")
+        until(page, "s => window.kvarium.position().step > s", seen[-1])
+        ready(page)
+        seen.append(step_of(page))
+    page.keyboard.press("[")
+    until(page, "s => window.kvarium.position().step < s", seen[-1])
+    ready(page)
+    assert step_of(page) == seen[-2]
+
+
+def test_a_step_that_cannot_be_is_refused_with_what_can(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
+    ready(page)
+    field = page.locator(".stepfield input")
+    last = recording.steps - 1
+    whole, end = f"from 0 to {last}", f"last step is {last}"
+    for typed, said in (("-5", whole), ("12.5", whole), ("99999999", end)):
+        page.keyboard.press("g")
+        expect(field).to_be_focused()
+        field.fill(typed)
+        field.press("Enter")
+        expect(page.locator(".stepfield .wrong")).to_contain_text(said)
+        expect(field).not_to_be_focused()
+        assert step_of(page) == 100
+    page.keyboard.press("g")
+    field.fill("7")
+    field.press("Enter")
+    until(page, "window.kvarium.position().step === 7")
+    page.keyboard.press(".")
+    until(page, "window.kvarium.position().step === 8")
+
+
+def test_a_clicked_control_leaves_the_keys_to_the_page(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
+    ready(page)
+    page.keyboard.press("4")
+    page.locator(".filters .kind").first.click()
+    pressed = page.locator(".filters .kind[aria-pressed=true]")
+    expect(pressed).to_have_count(1)
+    page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'play'")
+    page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'at'")
+    expect(pressed).to_have_count(1)
+    page.locator(".filterfield input").first.click()
+    page.keyboard.press("Escape")
+    at = step_of(page)
+    page.keyboard.press(".")
+    until(page, "s => window.kvarium.position().step === s + 1", at)
+
+
+def test_play_at_the_end_begins_anew(viewing: ServerProcess, recording: Recording, open_page: Pages) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step={recording.steps - 1}")
+    ready(page)
+    page.keyboard.press("Space")
+    until(page, "s => window.kvarium.position().step < s", recording.steps - 1)
+
+
+def test_leaving_and_coming_back_makes_no_fault(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
+    ready(page)
+    for _ in range(5):
+        page.keyboard.press("s")
+        expect(page.locator(".landing")).to_be_visible()
+        page.wait_for_timeout(50)
+        page.set_viewport_size({"width": 1300, "height": 800})
+        page.keyboard.press("Escape")
+        expect(page.locator(".timeline")).to_be_visible()
+        page.set_viewport_size({"width": 1600, "height": 1000})
+        ready(page)
+    page.go_back()
+    page.wait_for_timeout(200)
+
+
+def test_the_whole_row_of_a_session_opens_it(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(viewing.url)
+    page.locator(".landing tbody td").nth(4).click()
+    ready(page)
+    assert page.evaluate("window.kvarium.position().lastStep") == recording.steps - 1

@@ -61,6 +61,10 @@ export async function loadSessions(): Promise<readonly SessionInfo[]> {
 
 export function openSession(info: SessionInfo, step: number | null): void {
   newcomer.value = null;
+  known.add(info.id);
+  const { value } = listing;
+  if (value.state === 'ready')
+    for (const each of value.sessions) if (each.state === 'live') known.add(each.id);
   current.value = info;
   unknownSession.value = null;
   openLedger({
@@ -94,8 +98,8 @@ export function closeSession(): void {
 
 /** A session that became live while another, finished one is open. */
 export const newcomer = signal<SessionInfo | null>(null);
-/** The sessions that the reader knows of, or does not want. */
-let known: Set<string> | null = null;
+/** The live sessions that the reader was told of already. */
+const known = new Set<string>();
 
 export function dismissNewcomer(): void {
   newcomer.value = null;
@@ -110,9 +114,9 @@ export async function lookForNewcomer(): Promise<void> {
     if (!response.ok) return;
     const { sessions } = (await response.json()) as { sessions: SessionInfo[] };
     const live = sessions.filter((each) => each.state === 'live');
-    const found = known === null ? undefined : live.find((each) => !known!.has(each.id));
-    known = new Set([...(known ?? []), ...live.map((each) => each.id), open.id]);
-    if (found !== undefined && current.peek() === open && found.id !== open.id) newcomer.value = found;
+    const found = live.find((each) => each.id !== open.id && !known.has(each.id));
+    for (const each of live) known.add(each.id);
+    if (found !== undefined && current.peek() === open) newcomer.value = found;
     else if (newcomer.peek() !== null && !live.some((each) => each.id === newcomer.peek()?.id))
       newcomer.value = null;
   } catch {

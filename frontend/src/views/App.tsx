@@ -22,7 +22,6 @@ export function App() {
   const finished = current.value !== null && !isLive.value;
   useEffect(() => {
     if (!finished) return;
-    void lookForNewcomer();
     const timer = setInterval(() => void lookForNewcomer(), 5000);
     return () => clearInterval(timer);
   }, [finished]);

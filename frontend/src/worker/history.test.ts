@@ -36,3 +36,19 @@ test('the memory is bounded, and what lies near the reader and the live end stay
   expect(history.get(599)).toBeDefined();
   expect(history.get(0)).toBeUndefined();
 });
+
+test('what comes after a record is forgotten, and nothing else', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(40), { maxLength: 40 }), fc.nat(40), (records, last) => {
+      const history = new History();
+      for (const record of records) history.add(record, new Uint8Array(1));
+      history.truncate(last);
+      const kept = new Set(records.filter((record) => record <= last));
+      expect(history.bytes).toBe(kept.size);
+      const ranges = history.ranges.flatMap(({ first, last }) =>
+        Array.from({ length: last - first + 1 }, (_, i) => first + i),
+      );
+      expect(ranges).toEqual([...kept].sort((a, b) => a - b));
+    }),
+  );
+});

@@ -32,6 +32,10 @@ test('a burst of one step is not lost in a bucket of many', () => {
   expect(Array.from(buckets.evict)).toEqual(new Array(10).fill(10));
   expect(Array.from(buckets.active)).toEqual(new Array(10).fill(4));
   expect(buckets.maxTokens).toBe(503);
+  expect(Array.from(buckets.prefillSum)).toEqual([0, 0, 0, 500, 0, 0, 0, 0, 0, 0]);
+  expect(Array.from(buckets.decodeSum)).toEqual(new Array(10).fill(30));
+  expect(Array.from(buckets.most)).toEqual(new Array(10).fill(6));
+  expect(Array.from(buckets.known)).toEqual(new Array(10).fill(10));
 });
 
 test('what is not known stays unknown, and is found', () => {
@@ -46,4 +50,12 @@ test('what is not known stays unknown, and is found', () => {
 test('a step is found by its time', () => {
   const series = filled(100);
   expect([0, 999, 1000, 54_321, 1e9].map((time) => series.stepAt(time))).toEqual([0, 0, 1, 54, 99]);
+});
+
+test('steps that were not saved are forgotten', () => {
+  const series = filled(100);
+  series.truncate(60);
+  expect([series.has(59), series.has(60), series.length]).toEqual([true, false, 60]);
+  series.load({ step: [70], record: [140] });
+  expect([series.has(65), series.has(70)]).toEqual([false, true]);
 });

@@ -195,7 +195,7 @@ export class Session {
         this.dirty = true;
         this.wake();
       },
-      ended: () => this.end(),
+      ended: () => this.end(null),
     });
   }
 
@@ -216,7 +216,7 @@ export class Session {
   }
 
   /** The session is no longer live: what was followed is now a recording. */
-  private end(): void {
+  private end(how: 'ended' | null): void {
     this.link = 'replay';
     this.health = null;
     this.lag = null;
@@ -225,7 +225,9 @@ export class Session {
     else if (!this.navigator.fold.loaded) this.seek(Math.max(0, this.lastStep));
     this.dirty = true;
     this.wake();
-    void this.settle(0);
+    // The engine said goodbye, and all was saved; else it is the server that knows.
+    this.ending = how;
+    if (how === null) void this.settle(0);
   }
 
   /** How it ended and what of it was saved, which may be less than this page saw: the server knows. */
@@ -336,7 +338,7 @@ export class Session {
       );
     } else if (frame.type === 'bye') {
       this.live?.close();
-      this.end();
+      this.end('ended');
     }
   }
 

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { recording } from '../../tests/recording';
+import { Fold } from '../ledger/fold';
+import { RequestMemory } from '../ledger/requests';
+import { EVERYTHING } from './answers/events';
+import { History } from './history';
+import { Scan } from './scan';
+
+const made = recording(20, 4, 11, 60);
+
+/** A fold of the first half, with a history of everything and a memory of its own. */
+function half(): { fold: Fold; history: History; memory: RequestMemory } {
+  const memory = new RequestMemory();
+  const fold = new Fold(made.numBlocks, made.blockSize, undefined, memory);
+  const history = new History();
+  made.frames.forEach((frame, record) => {
+    history.add(record, frame);
+  });
+  for (const record of made.records) {
+    if (fold.step >= 30) break;
+    fold.apply(record);
+  }
+  return { fold, history, memory };
+}
+
+function finish(scan: Scan, fold: Fold): void {
+  for (let i = 0; i < 1000 && scan.work(fold, performance.now() + 5); i++);
+}
+
+test('a list never holds a row of a later step, and holds all of the present one', () => {
+  const { fold, history, memory } = half();
+  const scan = new Scan(history, memory, EVERYTHING, 10_000, 1);
+  finish(scan, fold);
+  const { rows, now } = scan.answer(fold);
+  expect(rows.slice(0, now).every((row) => row.step <= 30)).toBe(true);
+  expect(rows.slice(now).every((row) => row.step > 30)).toBe(true);
+  const decisions = made.records.flatMap((each) =>
+    each.type === 'step' && each.step <= 30 ? (each.decisions ?? []) : [],
+  );
+  expect(rows.slice(0, now).filter((row) => typeof row.kind !== 'number')).toHaveLength(decisions.length);
+});
+
+test('a filter that is set once its request is known leaves nothing of others', () => {
+  const { fold, history, memory } = half();
+  const scan = new Scan(history, memory, { ...EVERYTHING, decisions: true }, 10_000, 1);
+  finish(scan, fold);
+  scan.look({ ...EVERYTHING, decisions: true, request: 1 });
+  finish(scan, fold);
+  const { rows } = scan.answer(fold);
+  expect(rows.length).toBeGreaterThan(0);
+  for (const { kind } of rows) {
+    if (typeof kind === 'number') throw new Error('an operation among decisions');
+    expect(kind.request === 1 || (kind.kind === 'preempted' && kind.victim_of === 1)).toBe(true);
+  }
+});
+
+test('the next change lies after the present step, though the list ends there', () => {
+  const { fold, history, memory } = half();
+  for (let block = 1; block < made.numBlocks; block++) {
+    const scan = new Scan(history, memory, { ...EVERYTHING, block }, 200, 1);
+    finish(scan, fold);
+    const next = scan.change(fold, 1);
+    const previous = scan.change(fold, -1);
+    if (next !== null) expect(next).toBeGreaterThan(30);
+    if (previous !== null) expect(previous).toBeLessThan(30);
+  }
+  const all = new Scan(history, memory, EVERYTHING, 200, 1);
+  finish(all, fold);
+  expect(all.change(fold, 1)).toBe(31);
+  expect(all.change(fold, -1)).toBe(29);
+});
