@@ -223,10 +223,9 @@ def test_no_backend_is_told_after_some_tries(
         finally:
             for number, handler in handlers:
                 signal.signal(number, handler)
-    assert (
-        capsys.readouterr().err
-        == f"kvarium engine: no backend at {url}: tried for 0 s ([Errno 111] Connection refused)\n"
-    )
+    told = capsys.readouterr().err
+    assert told.startswith(f"kvarium engine: no backend at {url}: tried for 0 s (")
+    assert told.endswith("refused)\n")
     for thread in threading.enumerate():
         if thread.name.startswith("kvarium-"):
             thread.join(5)
@@ -346,7 +345,8 @@ def test_who_waits_for_a_backend_says_so_once_and_that_nothing_was_recorded(star
         engine.send_signal(signal.SIGINT)
         code, _, err = end(engine)
     assert code == 1
-    assert err == f"kvarium engine: nothing was recorded at {url} ([Errno 111] Connection refused)\n"
+    assert err.startswith(f"kvarium engine: nothing was recorded at {url} (")
+    assert err.endswith("refused)\n")
 
 
 @pytest.mark.parametrize("where", ["kvarium_ledger.link.Encoder.encode", "kvarium_ledger.link.Outbox.take"])
