@@ -65,6 +65,7 @@ class Hub:
         self._stopping: list[Follower] = []
         self._ticker: asyncio.Task[None] | None = None
         self._faults: dict[int, RecordingFault] = {}
+        self._lost_before = 0
         self._ends = False
         self._exports: set[threading.Event] = set()
 
@@ -185,7 +186,6 @@ class Hub:
         if session is not None:
             session.recording_changed(fault)
         faults = self._faults
-        lost = sum(found.lost for found in faults.values())
         before = bool(faults)
         if fault is None:
             faults.pop(number, None)
@@ -193,11 +193,13 @@ class Hub:
             faults[number] = fault
         if faults and not before:
             assert fault is not None
+            self._lost_before = self.lost_records - fault.lost
             _tell(
                 f"can't write the recording {self.database.where}: {fault.reason}; what comes is kept in memory for now, "
                 f"and lost when that is full: {what_to_do(fault.reason)}"
             )
         elif before and not faults:
+            lost = self.lost_records - self._lost_before
             how = "nothing was lost" if not lost else f"{lost} records are lost to it"
             _tell(f"the recording {self.database.where} can be written again: {how}")
 

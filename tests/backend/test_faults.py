@@ -172,7 +172,10 @@ def test_past_its_memory_the_oldest_is_given_up_and_counted_and_recording_goes_o
     assert reader.session(recorder.session)["lost"] == fault.lost
     findings = verify(reader, recorder.session)
     assert not findings.good
-    assert findings.messages[0] == f"records {first} to {first - 1 + fault.lost} are missing: they could not be written when they came"
+    assert (
+        findings.messages[0]
+        == f"records {first} to {first - 1 + fault.lost} are missing: they could not be written when they came"
+    )
 
 
 def test_stopping_writes_all_that_is_waiting(db: Path) -> None:

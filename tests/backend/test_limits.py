@@ -1,9 +1,12 @@
 """What is out of range or out of place is refused with its reason, and is no fault of the server's."""
 
+import socket
 import threading
 import time
+import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -13,7 +16,7 @@ from kvarium.api import sessions as sessions_api
 from kvarium.recording.export import ExportCancelledError
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Rejected
-from tests.backend.hand_engine import HandEngine, hand_frames, hello, record_of
+from tests.backend.hand_engine import HandEngine, decoded, hand_frames, hello, record_of
 from tests.backend.running_server import TOKEN, RunningServer, wait_for
 from tests.backend.server_process import kvarium, process, serving
 
@@ -96,8 +99,7 @@ def test_text_as_an_engines_first_words_is_rejected_with_its_reason(db: Path) ->
 def test_a_session_begins_with_a_keyframe(server: RunningServer, engine: HandEngine) -> None:
     frames = hand_frames(3)
     step = next(frame for frame in frames if codec.peek(frame)[0] == "step")
-    server.http.get("/api/health")
-    first = codec.seal(codec.open_frame(step).__class__(**(_fields(step) | {"record": 0})))
+    first = codec.seal(msgspec.structs.replace(decoded(step), record=0))
     engine.send([first])
     engine.wait(lambda: engine.rejected is not None)
     assert engine.rejected == "a session begins with a keyframe, not with a step"
@@ -105,16 +107,7 @@ def test_a_session_begins_with_a_keyframe(server: RunningServer, engine: HandEng
     assert (row["violations"], row["violation"], row["records"]) == (1, engine.rejected, 0)
 
 
-def _fields(frame: bytes) -> dict[str, object]:
-    record = codec.open_frame(frame)
-    return {name: getattr(record, name) for name in record.__struct_fields__}
-
-
 def test_a_record_of_an_unknown_type_is_refused(server: RunningServer, engine: HandEngine) -> None:
-    import zlib
-
-    import msgspec
-
     frames = hand_frames(3)
     body = msgspec.msgpack.encode({"type": "dream", "record": record_of(frames[-1]) + 1})
     engine.send([*frames, body + zlib.crc32(body).to_bytes(4, "little")])
@@ -155,9 +148,7 @@ def test_at_most_two_downloads_are_made_at_once_and_abandoned_ones_are_cancelled
     links[1].close()
 
 
-def connect_raw(server: RunningServer, path: str):  # type: ignore[no-untyped-def]
-    import socket
-
+def connect_raw(server: RunningServer, path: str) -> socket.socket:
     link = socket.create_connection(("127.0.0.1", server.port))
     link.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
     return link

@@ -94,7 +94,7 @@ def test_a_damaged_hello_is_said_to_be_so(copy: Path, value: str) -> None:
         ("UPDATE step SET active = active + 1 WHERE step = 7", "the index of step 7: active is "),
         ("UPDATE step SET preempted = 99 WHERE step = 280", "the index of step 280: preempted is 99, not "),
         ("DELETE FROM step WHERE step = 9", "the index of step 9 is missing"),
-        ("UPDATE request SET output_tokens = 12345 WHERE request = 3", "request 3: output_tokens is 12345"),
+        ("UPDATE request SET output_tokens = 12345 WHERE request = 2", "request 2: output_tokens is 12345"),
         ("DELETE FROM request WHERE request = 2", "the index of request 2 is missing"),
         ("INSERT INTO landmark VALUES (1, 5, 'note', 6, 1, 'x')", "landmark 5 note 6 is there, but"),
         ("UPDATE landmark SET count = 77 WHERE kind = 'evict'", "count is 77, not "),
