@@ -113,7 +113,9 @@ export const text = {
   },
   tables: {
     count: (shown: string, total: number, requests: number) =>
-      total === 0 ? '' : `${shown} of ${n(total)} · ${plural(requests, 'request')}`,
+      total === 0
+        ? ''
+        : `${shown.replace(/ /g, '\u00a0')}\u00a0of\u00a0${n(total)} ${`· ${plural(requests, 'request')}`.replace(/ /g, '\u00a0')}`,
     tokens: (tokens: number) => `${n(tokens)} tok`,
     decode: 'decode',
     prefill: (done: number, all: number) => `prefill ${n(done)} / ${n(all)}`,
@@ -305,6 +307,7 @@ export const text = {
     ledger: 'ledger',
     ofStep: 'of a step',
     recording: 'recording',
+    sizeTitle: 'What the recording takes on disk, compressed',
     serverFault: 'the server’s fold found a fault',
     recordingError: 'not recorded',
     keys: 'keys',

@@ -1,8 +1,8 @@
 /** The sessions that the server knows, and which one is open. */
 
 import { signal } from '@preact/signals';
-import { closeLedger, openLedger } from './ledger';
-import { clearSelection } from './selection';
+import { closeLedger, openLedger, position } from './ledger';
+import { clearSelection, type Selection, selection } from './selection';
 
 export interface SessionInfo {
   readonly id: string;
@@ -77,19 +77,25 @@ export function openSession(info: SessionInfo, step: number | null): void {
 }
 
 /** The session that was open before the list was shown. */
-let left: SessionInfo | null = null;
+let left: { info: SessionInfo; step: number | null; selection: Selection } | null = null;
 
 /** From the list back to the session that was open. */
 export function reopenSession(): void {
   if (left === null || current.peek() !== null) return;
   const { value } = listing;
-  const now = value.state === 'ready' ? value.sessions.find((each) => each.id === left?.id) : undefined;
+  const now = value.state === 'ready' ? value.sessions.find((each) => each.id === left?.info.id) : undefined;
   if (value.state === 'ready' && now === undefined) return;
-  openSession(now ?? left, null);
+  const { info, step, selection: chosen } = left;
+  openSession(now ?? info, step);
+  selection.value = chosen;
 }
 
 export function closeSession(): void {
-  left = current.peek();
+  const info = current.peek();
+  const { mode, step } = position.peek();
+  if (info !== null) {
+    left = { info, step: mode === 'follow' || step < 0 ? null : step, selection: selection.peek() };
+  }
   current.value = null;
   clearSelection();
   closeLedger();

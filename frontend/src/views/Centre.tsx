@@ -5,7 +5,7 @@ import { hello } from '../store/ledger';
 import { text } from '../text';
 import { EventFilterBar, Events } from './Events';
 import { FreeQueue } from './FreeQueue';
-import { Legend } from './Legend';
+import { Legend, MapKey } from './Legend';
 import { MapTools, MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
 
@@ -25,9 +25,12 @@ export function Centre() {
           }}
         />
         {isMap && <Legend />}
+        {isMap && <MapKey />}
         <span class="space" />
         {isMap && <MapTools />}
-        <span class="note num">{told === null ? '' : text.map.blocks(told.num_blocks, told.block_size)}</span>
+        <span class="note num whole">
+          {told === null ? '' : text.map.blocks(told.num_blocks, told.block_size)}
+        </span>
       </div>
       {isMap ? (
         <MemoryMap />

@@ -35,7 +35,7 @@ export function Footer() {
   return (
     <footer class="footer num">
       <Mirror />
-      <span>
+      <span class="clock">
         {text.footer.clock} <b>{clock(position.value.time)}</b>
       </span>
       {live && (
@@ -66,7 +66,8 @@ export function Footer() {
           </b>
         ) : (
           <>
-            {text.footer.recording} <b title={name}>{name.split('/').at(-1)}</b> {size > 0 && bytes(size)}
+            {text.footer.recording} <b title={name}>{name.split('/').at(-1)}</b>{' '}
+            {size > 0 && <span title={text.footer.sizeTitle}>{bytes(size)}</span>}
           </>
         )}
       </span>

@@ -7,11 +7,15 @@ import { text } from '../text';
 const STATES = ['active', 'shared', 'cached', 'free'] as const;
 
 /** What else a cell of the map says, with an example of each. */
-function Key() {
+export function MapKey() {
   return (
     <>
       <button type="button" class="plain keybutton" popovertarget="map-key" title={text.mapKey.title}>
-        ⓘ<span class="unseen">{text.mapKey.title}</span>
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <circle cx="8" cy="8" r="6.3" fill="none" stroke="currentColor" stroke-width="1.3" />
+          <path d="M8 7.2v4.2M8 4.4v1.4" stroke="currentColor" stroke-width="1.6" />
+        </svg>
+        <span class="unseen">{text.mapKey.title}</span>
       </button>
       <div id="map-key" class="mapkey" popover="auto">
         <p>
@@ -48,7 +52,6 @@ export function Legend() {
         <i class="swatch fresh" />
         {text.states.fresh}
       </span>
-      <Key />
     </div>
   );
 }

@@ -26,7 +26,7 @@ const zoomed = signal(false);
 const moves = signal(0);
 /** The pointer on the map, in device pixels. */
 let pointer: { x: number; y: number } | null = null;
-const GLOW = { dark: 0.62, light: 0.5 } as const;
+const GLOW = { dark: 0.55, light: 0.4 } as const;
 
 function scene(): Scene {
   // However much changes at once, the colour of a block's state shows through its glow.
