@@ -19,6 +19,7 @@ from kvarium_ledger.messages import Rejected
 from tests.backend.hand_engine import HandEngine, decoded, hand_frames, hello, record_of
 from tests.backend.running_server import TOKEN, RunningServer, wait_for
 from tests.backend.server_process import kvarium, process, serving
+from tests.backend.test_faults import Recorder, notes
 
 
 @pytest.mark.parametrize("number", [10**26, 2**63, 2**53, -2])
@@ -187,3 +188,22 @@ def test_an_empty_db_is_refused(args: tuple[str, ...]) -> None:
         1,
         "kvarium: --db is empty: it names a file, or a PostgreSQL URL\n",
     )
+
+
+def test_a_stop_does_not_wait_for_a_download_that_nobody_reads(db: Path) -> None:
+    recorder = Recorder(db)
+    recorder.append(hand_frames(30)[:30] + notes(30, 60, 600_000))
+    recorder.close()
+    with serving(db) as server, server.http() as http:
+        session = http.get("/api/sessions").json()["sessions"][0]["id"]
+        port = int(server.url.rsplit(":", 1)[1])
+        with socket.create_connection(("127.0.0.1", port)) as link:
+            link.sendall(f"GET /api/sessions/{session}/download HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            assert link.recv(100).startswith(b"HTTP/1.1 200")
+            begun = time.monotonic()
+            server.interrupt()
+            assert server.wait() == 0
+        assert time.monotonic() - begun < 10
+    # (That uvicorn leaves the transport behind is told to who asks for such warnings, as these tests do.)
+    assert "Exception in ASGI application" not in server.text
+    assert "CancelledError" not in server.text

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.background import BackgroundTask
+from starlette.types import Receive, Scope, Send
 
 from kvarium import __version__
 from kvarium.api.context import JSON, HubDependency, number_of
@@ -28,6 +28,7 @@ router = APIRouter(prefix="/api")
 
 SessionId = str
 _MAX_BYTES = 64 << 20
+_PART_BYTES = 256 << 10
 
 
 Number = Annotated[int, Query(ge=0, lt=1 << 53)]
@@ -168,6 +169,29 @@ async def pieces(session: SessionId, hub: HubDependency) -> Response:
     return JSON({"pieces": {str(token): piece for token, piece in found.items()}})
 
 
+class _Download(Response):
+    """Sends a file and removes its folder, however the sending ends."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        headers = {
+            "content-length": str(path.stat().st_size),
+            "content-disposition": f'attachment; filename="{path.name}"',
+        }
+        super().__init__(media_type="application/vnd.sqlite3", headers=headers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        try:
+            with self._path.open("rb") as file:
+                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+                while data := await run_in_threadpool(file.read, _PART_BYTES):
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            shutil.rmtree(self._path.parent, ignore_errors=True)
+
+
 @router.get("/sessions/{session}/download")
 async def download(session: SessionId, hub: HubDependency, request: Request) -> Response:
     """This one session as one SQLite file, as it is now, with nothing beside it. At most two are made at once."""
@@ -205,9 +229,4 @@ async def _exported(hub: Hub, number: int, cancelled: threading.Event) -> Respon
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return FileResponse(
-        path,
-        media_type="application/vnd.sqlite3",
-        filename=path.name,
-        background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
-    )
+    return _Download(path)
