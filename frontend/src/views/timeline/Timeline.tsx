@@ -37,13 +37,21 @@ function zoom(factor: number, x: number): void {
   range.value = steps >= end ? 'all' : { from: Math.floor(start), to: Math.ceil(start + steps) };
 }
 
-const hovered = signal<{ x: number; step: number } | null>(null);
+/** Where the pointer is, in CSS pixels; the steps slide along under it. */
+const hovered = signal<{ x: number } | null>(null);
+
+function hoveredStep(): number | null {
+  const at = hovered.peek();
+  if (at === null) return null;
+  return Math.max(0, Math.min(position.peek().lastStep, stepAt(at.x, windowNow(), layout)));
+}
 
 function Tip() {
   const at = hovered.value;
   const buckets = series.value;
-  if (at === null || buckets === null) return null;
-  const bucket = Math.floor((at.step - buckets.from) / buckets.per);
+  const under = hoveredStep();
+  if (at === null || buckets === null || under === null) return null;
+  const bucket = Math.floor((under - buckets.from) / buckets.per);
   const active = buckets.active[bucket];
   if (active === undefined || Number.isNaN(active)) return null;
   const whole = Math.max(1, usable.value);
@@ -118,7 +126,7 @@ export function Timeline() {
       const { step, target, lastStep, mode } = position.peek();
       const buckets = series.peek();
       const shown = mode === 'follow' ? step : (target ?? step);
-      const look = [step, shown, lastStep, hovered.peek()?.step, palette.peek().bg, usable.peek()].join();
+      const look = [step, shown, lastStep, hoveredStep(), palette.peek().bg, usable.peek()].join();
       if (look === drawn && seriesDrawn === buckets) return false;
       drawn = look;
       seriesDrawn = buckets;
@@ -133,7 +141,7 @@ export function Timeline() {
         palette: palette.peek(),
         usable: usable.peek(),
         step: shown,
-        hovered: hovered.peek()?.step ?? null,
+        hovered: hoveredStep(),
         lastStep,
       });
       return false;
@@ -231,7 +239,7 @@ export function Timeline() {
         onPointerMove={(event) => {
           const at = stepUnder(event);
           const { x } = pointIn(event.currentTarget, event);
-          hovered.value = { x, step: at };
+          hovered.value = { x };
           if (dragging.current && at !== (position.peek().target ?? position.peek().step)) seek(at);
         }}
         onPointerUp={() => {
