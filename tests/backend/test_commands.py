@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from kvarium.api.commands import ARGS
+from kvarium_engine.steering import SUBMIT_ARGUMENTS
 from kvarium_ledger.messages import Answer, Command
 from tests.backend.hand_engine import HandEngine, hello
 from tests.backend.running_server import RunningServer, wait_for
@@ -115,3 +117,7 @@ def test_a_link_that_breaks_while_a_command_waits_is_409(server: RunningServer, 
     response = post(server, engine.hello.session, {"name": "hold"})
     breaking.join(10)
     assert (response.status_code, "broke" in response.json()["detail"]) == (409, True)
+
+
+def test_submit_takes_the_same_arguments_here_and_in_the_engine() -> None:
+    assert set(ARGS["submit"].__struct_fields__) == set(SUBMIT_ARGUMENTS)

@@ -26,15 +26,15 @@ class _Args(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class _Submit(_Args):
     prompt: str | None = None
     prompt_tokens: Positive | list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
+    prefix_tokens: Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)] | None = None
+    prefix_seed: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] | None = None
     max_tokens: Positive | None = None
     n: Positive | None = None
-    beam_width: Positive | None = None
     priority: Number | None = None
     temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
     top_k: Number | None = None
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     seed: Int64 | None = None
-    stop: str | None = None
     ignore_eos: bool | None = None
     name: str | None = None
 
