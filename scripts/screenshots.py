@@ -54,7 +54,7 @@ def main() -> None:
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             page.goto(shared)
             page.evaluate("window.kvarium.ready()")
-            time.sleep(2)
+            time.sleep(6)
             picture(page, name)
         browser.close()
 
