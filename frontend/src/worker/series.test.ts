@@ -41,7 +41,17 @@ test('a burst of one step is not lost in a bucket of many', () => {
 test('what is not known stays unknown, and is found', () => {
   const series = filled(10);
   series.place({ type: 'step', record: 99, step: 20, time: 0, sealed: 20_000, op: 1, digest: {} as never });
-  expect(series.hole()).toEqual([10, 19]);
+  // Of a step that only came with a seek the usage is not known.
+  expect(series.hole()).toBeNull();
+  expect(series.hole(20)).toEqual([10, 20]);
+  series.load({ step: [25], record: [50], active: [4] });
+  expect(series.hole()).toEqual([10, 24]);
+  // A keyframe joined at step 30: the steps before it are missing too, though none after them is known yet.
+  const joined = new Series();
+  joined.load({ step: [0, 1, 2], record: [1, 3, 5], active: [4, 4, 4] });
+  expect(joined.hole()).toBeNull();
+  expect(joined.hole(2)).toBeNull();
+  expect(joined.hole(30)).toEqual([3, 30]);
   expect(series.has(15)).toBe(false);
   expect(series.has(20)).toBe(true);
   expect(series.buckets(10, 20, 10).active.every(Number.isNaN)).toBe(true);

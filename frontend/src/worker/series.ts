@@ -167,16 +167,16 @@ export class Series {
     return low;
   }
 
-  /** The first hole between known steps, as [first, last], or null. */
-  hole(): [number, number] | null {
-    const { record } = this.columns;
+  /** The first steps without a usage before one that has it, or up to `through`, as [first, last], or null. */
+  hole(through = -1): [number, number] | null {
     let first = -1;
-    for (let step = 0; step < this.length; step++) {
-      const unknown = Number.isNaN(record[step]!);
-      if (unknown && first < 0) first = step;
-      if (!unknown && first >= 0) return [first, step - 1];
+    for (let step = 0; step < Math.max(this.length, through + 1); step++) {
+      // Of a step that came with a seek and was not folded, the record is known, and no more.
+      const known = !Number.isNaN(this.get('active', step));
+      if (!known && first < 0) first = step;
+      if (known && first >= 0) return [first, step - 1];
     }
-    return null;
+    return first >= 0 && first <= through ? [first, through] : null;
   }
 
   /** Steps `from` to `to` in at most `width` buckets. */

@@ -206,7 +206,7 @@ export class Session {
     if (delay === undefined) return;
     setTimeout(async () => {
       if (this.closed || this.link !== 'open') return;
-      if (this.head.loaded && this.series.hole() === null) {
+      if (this.head.loaded && this.series.hole(this.head.step) === null) {
         this.series.filling = false;
         return;
       }
