@@ -83,10 +83,12 @@ class Fold:
     def _fail_operation(self, index: int, message: str) -> None:
         self._fail("operation", message, self.op + index)
 
-    def _compare(self, kind: ViolationKind, told: Digest) -> None:
+    def _compare(self, kind: ViolationKind, told: Digest) -> bool:
+        """Do the lanes equal a digest? A difference is reported."""
         lanes = differing(self.lanes.digest(), told)
         if lanes:
             self._fail(kind, f"this mirror differs in {', '.join(lanes)}")
+        return not lanes
 
     # -- forwards ---------------------------------------------------------------------------------------------------
 
@@ -123,8 +125,7 @@ class Fold:
                 f"the keyframe stands after step {keyframe.step}, operation {keyframe.op}; this mirror is at "
                 f"step {self.step}, operation {self.op}",
             )
-        self.verified = self.lanes.digest() == keyframe.digest
-        self._compare("audit" if keyframe.audited else "digest", keyframe.digest)
+        self.verified = self._compare("audit" if keyframe.audited else "digest", keyframe.digest)
         self.check_all()
 
     def _decode(self, step: Step) -> OperationColumns | None:
@@ -157,8 +158,7 @@ class Fold:
         self._intern(step.contents)
         self._touch(columns, forwards=True, decided=step.decisions)
         self.op = step.op + len(columns)
-        self._compare("digest", step.digest)
-        self.verified = self.lanes.digest() == step.digest
+        self.verified = self._compare("digest", step.digest)
         if step.audit is not None:
             self._compare("audit", step.audit)
             self.check_all()
@@ -245,8 +245,7 @@ class Fold:
             "requests", request_sums([(row.request, row.state, row.place) for row in keyframe.requests])
         )
         self.loaded = True
-        self._compare("digest", keyframe.digest)
-        self.verified = self.lanes.digest() == keyframe.digest
+        self.verified = self._compare("digest", keyframe.digest)
         self.check_all()
 
     def keyframe(self, utc_us: int | None = None) -> Keyframe:

@@ -86,33 +86,21 @@ class FreeQueue:
 
     def append_n(self, blocks: Sequence[int]) -> list[float]:
         """Put blocks behind the tail, the first of them first: their tickets."""
-        following, previous, ticket = self._next, self._previous, self._ticket
-        end = len(following) - 1
-        last = previous[end]
-        tickets: list[float] = []
-        place = self._tail_ticket
-        for block in blocks:
-            assert ticket[block] != ticket[block], f"block {block} is in the free queue already"
-            following[last] = block
-            previous[block] = last
-            ticket[block] = place
-            tickets.append(place)
-            place += 1.0
-            last = block
-        following[last] = end
-        previous[end] = last
-        self._tail_ticket = place
-        self.size += len(tickets)
-        self.entered += len(tickets)
+        end = len(self._next) - 1
+        tickets = self._insert(blocks, self._previous[end], end, self._tail_ticket)
+        self._tail_ticket += len(tickets)
         return tickets
 
     def prepend_n(self, blocks: Sequence[int]) -> list[float]:
         """Put blocks before the head, so that the first of them is the next to go: their tickets."""
+        end = len(self._next) - 1
+        tickets = self._insert(blocks, end, self._next[end], self._head_ticket - len(blocks) + 1.0)
+        self._head_ticket -= len(tickets)
+        return tickets
+
+    def _insert(self, blocks: Sequence[int], last: int, after: int, place: float) -> list[float]:
+        """Link blocks, in order, between the neighbours ``last`` and ``after``, with tickets from ``place`` on."""
         following, previous, ticket = self._next, self._previous, self._ticket
-        end = len(following) - 1
-        old_head = following[end]
-        last = end
-        place = first = self._head_ticket - len(blocks) + 1.0
         tickets: list[float] = []
         for block in blocks:
             assert ticket[block] != ticket[block], f"block {block} is in the free queue already"
@@ -122,9 +110,8 @@ class FreeQueue:
             tickets.append(place)
             place += 1.0
             last = block
-        following[last] = old_head
-        previous[old_head] = last
-        self._head_ticket = first - 1.0
+        following[last] = after
+        previous[after] = last
         self.size += len(tickets)
         self.entered += len(tickets)
         return tickets
