@@ -81,6 +81,8 @@ class Tampered:
             if self.between is not None and self.between(self.engine):
                 self.between = None
                 self.tampered = True
+                # Audited at once: a step might stumble over the change before its own audit can tell of it.
+                self.engine.step_without_work()
             try:
                 self.engine.step()
             except (AssertionError, IndexError):
