@@ -237,6 +237,13 @@ def _is_loopback(url: str | None) -> bool:
     return host.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]")
 
 
+def _told(tokens: frozenset[int]) -> int | str | None:
+    """Some tokens as one value of the handshake: a number, several as "1,2"."""
+    if len(tokens) < 2:
+        return next(iter(tokens), None)
+    return ",".join(map(str, sorted(tokens)))
+
+
 def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) -> Hello:
     """The engine's first words."""
     config, scheduler = resolved.config, resolved.config.scheduler
@@ -271,6 +278,7 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
             "workload": work,
             "speed": options.speed if resolved.trace is not None else None,
             "step_ms": resolved.step_ms,
-            "eos_token": runner.eos_token,
+            "eos_token": _told(runner.eos_tokens),
+            "chat_template": runner.vocabulary is not None and runner.vocabulary.has_chat_template,
         },
     )

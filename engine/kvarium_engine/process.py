@@ -72,7 +72,13 @@ class Process:
         ledger = Ledger(self._sink)
         if options.connect is not None:
             greeting = hello(options, self.resolved, runner, ledger)
-            self.link = Link(options.connect, options.token, greeting, self.resolved.lossless)
+            self.link = Link(
+                options.connect,
+                options.token,
+                greeting,
+                self.resolved.lossless,
+                pieces=runner.vocabulary,
+            )
         self.engine = Engine(self.resolved.config, runner, ledger)
         self.steering = Steering(self.engine, self.resolved.allow_control)
 

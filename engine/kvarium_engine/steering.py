@@ -132,7 +132,10 @@ class Steering:
         if prompt is not None:
             if not isinstance(prompt, str) or not prompt:
                 raise CommandError(f"prompt must be a text that is not empty, not {prompt!r}")
-            prefix.extend(self.engine.runner.encode(prompt))
+            vocabulary = self.engine.runner.vocabulary
+            if vocabulary is None:
+                raise CommandError("this engine's model has no tokenizer: give prompt_tokens, not prompt")
+            prefix.extend(vocabulary.encode(prompt))
             return prefix, None if prefix_tokens else prompt
         if isinstance(count, list):
             if not count or not all(isinstance(token, int) and 0 <= token < 1 << 32 for token in count):

@@ -1,7 +1,7 @@
 """The sender's end of the ledger: slices become columns, digests and frames, off the engine's thread."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -22,6 +22,7 @@ from kvarium_ledger.records import (
     Gap,
     Keyframe,
     Operations,
+    Pieces,
     Step,
     Text,
 )
@@ -85,14 +86,55 @@ def decision_sums(lanes: Lanes, decisions: Sequence[AnyDecision]) -> None:
         lanes.add("requests", request_sums(came))
 
 
+_NO_PIECES = Text(record=0, step=0).pieces
+"""The default itself: only that one is left out of the bytes."""
+
+
+class PieceSource(Protocol):
+    """Where the text of tokens comes from; those from ``size`` on have none."""
+
+    size: int
+
+    def piece(self, token: int) -> str:
+        """The text of a token below ``size``; empty: it has none."""
+        ...
+
+
+class _Vocabulary:
+    """Which pieces have been told."""
+
+    def __init__(self, source: PieceSource) -> None:
+        self._source = source
+        self._told = np.zeros(source.size + 1, dtype=bool)
+        self.forget()
+
+    def forget(self) -> None:
+        """Records were lost, and pieces with them: all are told anew."""
+        self._told[:-1] = False
+        self._told[-1] = True  # stands for every token without a piece
+
+    def untold(self, tokens: np.ndarray) -> Pieces:
+        """The pieces of ``tokens`` (u32) that were not told yet; they count as told now."""
+        told = self._told
+        known = np.minimum(tokens, len(told) - 1)
+        fresh = np.unique(known[~told[known]])
+        if not len(fresh):
+            return _NO_PIECES
+        told[fresh] = True
+        found = {token: self._source.piece(token) for token in fresh.tolist()}
+        found = {token: piece for token, piece in found.items() if piece}
+        return Pieces(token=np.array(list(found), dtype="<u4").tobytes(), piece=list(found.values()))
+
+
 class Encoder:
     """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
 
     ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made and no content of a prompt or
-    token leaves the engine.
+    token leaves the engine. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
+    told by their ids alone.
     """
 
-    def __init__(self, num_blocks: int, record_text: str = "full") -> None:
+    def __init__(self, num_blocks: int, record_text: str = "full", pieces: PieceSource | None = None) -> None:
         if record_text not in ("full", "none"):
             raise ValueError(f"record_text is 'full' or 'none', not {record_text!r}")
         self.record = -1
@@ -100,6 +142,7 @@ class Encoder:
         self._time = 0
         self._blocks = BlockState(num_blocks)
         self._lanes = Lanes()
+        self._vocabulary = None if pieces is None else _Vocabulary(pieces)
 
     def _next(self) -> int:
         self.record += 1
@@ -135,10 +178,16 @@ class Encoder:
         """Number a sealed thing that is not encoded: a gap must tell of it."""
         self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         self.record += 1
+        self._forget_pieces()
+
+    def _forget_pieces(self) -> None:
+        if self._vocabulary is not None:
+            self._vocabulary.forget()
 
     def gap(self, first: int, reason: str) -> tuple[int, bytes]:
         """The frame that stands for the lost records from ``first`` to the last number; a keyframe must follow it."""
         last = self.record
+        self._forget_pieces()
         record = Gap(record=self._next(), time=self._time, first=first, last=last, reason=reason)
         return record.record, codec.seal(record)
 
@@ -191,14 +240,22 @@ class Encoder:
         tokens: list[int] = []
         for content in sealed.contents:
             tokens += content.tokens
+        told = np.array(tokens, dtype="<u4").tobytes()
+        sampled = np.array(sealed.sampled_tokens, dtype="<u4").tobytes()
         return Text(
             record=self._next(),
             step=sealed.step,
             content=np.array([content.content for content in sealed.contents], dtype="<u4").tobytes(),
-            tokens=np.array(tokens, dtype="<u4").tobytes(),
+            tokens=told,
             prompts=sealed.prompts,
-            sampled=np.array(sealed.sampled_tokens, dtype="<u4").tobytes(),
+            sampled=sampled,
+            pieces=self._pieces(told, sampled, *(prompt.tokens for prompt in sealed.prompts)),
         )
+
+    def _pieces(self, *tokens: bytes) -> Pieces:
+        if self._vocabulary is None:
+            return _NO_PIECES
+        return self._vocabulary.untold(np.frombuffer(b"".join(tokens), dtype="<u4"))
 
 
 def _contents(contents: list[ContentText]) -> Contents:

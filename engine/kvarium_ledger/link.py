@@ -20,7 +20,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.sync.client import ClientConnection, connect
 
 from kvarium_ledger import codec
-from kvarium_ledger.encoder import Encoder
+from kvarium_ledger.encoder import Encoder, PieceSource
 from kvarium_ledger.ledger import Sealed, SealedStep
 from kvarium_ledger.messages import Ack, Answer, Bye, Command, Health, Hello, Rejected, Welcome
 from kvarium_ledger.outbox import Outbox
@@ -46,11 +46,17 @@ class Link:
     ``keyframe_wanted`` is set, the engine hands a keyframe to its ledger. ``connected`` tells whether the backend is
     there; ``rejected`` is set to the reason when the backend does not want this engine, ``failed`` to what went wrong when
     one of the threads died of a fault: then nothing more is recorded, and the engine is to end. ``trouble`` says why
-    the last try to connect failed.
+    the last try to connect failed. ``pieces`` gives the text of tokens, see :class:`~kvarium_ledger.encoder.Encoder`.
     """
 
     def __init__(
-        self, url: str, token: str, hello: Hello, lossless: bool = False, bound_bytes: int = BOUND_BYTES
+        self,
+        url: str,
+        token: str,
+        hello: Hello,
+        lossless: bool = False,
+        bound_bytes: int = BOUND_BYTES,
+        pieces: PieceSource | None = None,
     ) -> None:
         self.commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self.keyframe_wanted = threading.Event()
@@ -64,7 +70,7 @@ class Link:
         self._token = token
         self._hello = hello
         self._lossless = lossless
-        self._encoder = Encoder(hello.num_blocks, hello.record_text)
+        self._encoder = Encoder(hello.num_blocks, hello.record_text, pieces)
         self._outbox = Outbox(bound_bytes)
         self._pending: deque[Sealed] = deque()
         self._pending_operations = 0

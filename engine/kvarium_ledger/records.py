@@ -109,7 +109,12 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Pieces(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Pieces of the vocabulary, each sent once a session before it is needed: u32 ``token`` and its text."""
+    """Pieces of the vocabulary: u32 ``token`` and its text.
+
+    A piece is told in the first ``text`` record that has its token, and after a gap anew. A token that is only a part
+    of a character has its bytes as its piece, ``<0xE2>`` each: runs of those are decoded together, as UTF-8. A token
+    whose piece is never told has no text.
+    """
 
     token: bytes = b""
     piece: list[str] = []

@@ -1,6 +1,7 @@
 """The fold follows a random lawful ledger, agrees with the batch fold, and can be undone exactly."""
 
 import random
+from array import array
 
 import msgspec
 import numpy as np
@@ -13,7 +14,7 @@ from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
-from kvarium_ledger.ledger import Ledger, Sealed
+from kvarium_ledger.ledger import Ledger, Sealed, StepTimes
 from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Operations, Step, Text
 from kvarium_ledger.state import BLOCK_COLUMNS, BlockState, ContentParents
@@ -228,6 +229,33 @@ def test_text_is_told_apart_from_the_step_and_can_be_left_out() -> None:
     assert any(isinstance(record, Text) for record in full)
     assert not any(isinstance(record, Text) for record in bare)
     assert [record.record for record in bare] == list(range(len(bare)))
+
+
+class _Letters:
+    size = 3
+
+    def piece(self, token: int) -> str:
+        return ("a", "", "<0xE2>")[token]
+
+
+def test_a_piece_is_told_once_with_the_first_text_that_has_its_token_and_anew_after_a_gap() -> None:
+    encoder = Encoder(BLOCKS, pieces=_Letters())
+
+    def told(prompt: list[int], sampled: list[int]) -> dict[int, str]:
+        sealed: list[Sealed] = []
+        ledger = Ledger(sealed.append)
+        ledger.prompt(0, array("I", prompt).tobytes(), None)
+        ledger.sampled([0] * len(sampled), sampled)
+        ledger.seal(StepTimes(0, 0, 0, 0), 0, 0, 0)
+        (text,) = (record for record in encoder.records(sealed[0]) if isinstance(record, Text))
+        tokens = memoryview(text.pieces.token).cast("I").tolist() if text.pieces.token else []
+        return dict(zip(tokens, text.pieces.piece, strict=True))
+
+    assert told([1, 0, 0], [7]) == {0: "a"}
+    assert told([0], [2, 3]) == {2: "<0xE2>"}
+    assert told([0, 1, 2], [2]) == {}
+    encoder.gap(1, "lost")
+    assert told([0, 1], [2]) == {0: "a", 2: "<0xE2>"}
 
 
 def test_a_fold_that_is_not_undone_forgets_what_has_ended_and_makes_the_same_keyframes() -> None:

@@ -5,12 +5,33 @@ else: not on preemptions, not on who ran beside it. So a run is repeated exactly
 """
 
 import time
+from collections.abc import Sequence
 
 from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN, VOCABULARY, mix
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.step_plan import StepPlan
+from kvarium_engine.vocabulary import Message, Vocabulary, byte_piece
 
 _SPAN = VOCABULARY - FIRST_TOKEN
+
+
+class Bytes:
+    """The vocabulary of prompts for the null runner: a token a UTF-8 byte. Sampled tokens are mere numbers."""
+
+    size = FIRST_TOKEN + 256
+    has_chat_template = False
+
+    def encode(self, text: str) -> list[int]:
+        """A token a byte: equal beginnings of texts are equal beginnings of prompts."""
+        return [byte + FIRST_TOKEN for byte in text.encode()]
+
+    def chat(self, messages: Sequence[Message]) -> list[int]:
+        """There is no chat template: raises :class:`ValueError`."""
+        raise ValueError("the null runner has no chat template")
+
+    def piece(self, token: int) -> str:
+        """The character of an ASCII byte, ``<0xE2>`` of another one, nothing of a token that is no byte."""
+        return byte_piece(bytes([token - FIRST_TOKEN])) if FIRST_TOKEN <= token < self.size else ""
 
 
 class NullRunner:
@@ -23,8 +44,9 @@ class NullRunner:
     name = "null"
     model = "none"
     device = "cpu"
-    eos_token = EOS
+    eos_tokens = frozenset({EOS})
     kv_bytes_per_block = 0
+    vocabulary: Vocabulary | None = Bytes()
 
     def __init__(self, seed: int = 0, step_ms: float = 0.0, eos_every: int = 0) -> None:
         if step_ms < 0:
@@ -59,10 +81,6 @@ class NullRunner:
         if self.step_ms:
             time.sleep(self.step_ms / 1000)
         return tokens
-
-    def encode(self, text: str) -> list[int]:
-        """A token a UTF-8 byte: equal beginnings of texts are equal beginnings of prompts."""
-        return [byte + FIRST_TOKEN for byte in text.encode()]
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -49,14 +49,20 @@ class _Blocked(NamedTuple):
 class Scheduler:
     """Requests in, plans out; the pool and the ledger follow.
 
-    ``roster`` has the requests. ``eos_token`` ends a sequence that does not ignore it (-1: none does).
+    ``roster`` has the requests. each of ``eos_tokens`` ends a sequence that does not ignore it.
     """
 
-    def __init__(self, config: SchedulerConfig, pool: BlockPool, ledger: Ledger, eos_token: int = -1) -> None:
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        pool: BlockPool,
+        ledger: Ledger,
+        eos_tokens: frozenset[int] = frozenset(),
+    ) -> None:
         self.config = config
         self.pool = pool
         self.ledger = ledger
-        self.eos_token = eos_token
+        self.eos_tokens = eos_tokens
         self.roster = Roster(config, pool, ledger)
         self.slots = SlotWriter(pool, ledger)
         self._blocked: _Blocked | None = None
@@ -285,12 +291,12 @@ class Scheduler:
         if not sampled:
             return
         self.ledger.sampled([sequence.id for sequence in sampled], tokens)
-        eos = self.eos_token
+        eos = self.eos_tokens
         ended: dict[Request, list[Sequence]] = {}
         for sequence, token in zip(sampled, tokens, strict=True):
             sequence.tokens.append(token)
             sequence.length = length = sequence.length + 1
-            if length >= sequence.limit or (token == eos and not sequence.request.params.ignore_eos):
+            if length >= sequence.limit or (token in eos and not sequence.request.params.ignore_eos):
                 ended.setdefault(sequence.request, []).append(sequence)
         for request, sequences in ended.items():
             self._end(request, sequences)

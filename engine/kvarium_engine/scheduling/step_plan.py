@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from kvarium_engine.scheduling.sequence import Sequence
+from kvarium_engine.vocabulary import Vocabulary
 
 
 class Prefill(NamedTuple):
@@ -45,17 +46,15 @@ class Runner(Protocol):
     """``null`` or ``torch``, as the handshake tells it."""
     model: str
     device: str
-    eos_token: int
-    """The token that ends a sequence; -1: there is none."""
+    eos_tokens: frozenset[int]
+    """Each of these tokens ends a sequence; empty: none does."""
     kv_bytes_per_block: int
     """Bytes of keys and values in one block, of all layers; 0: there are none."""
+    vocabulary: Vocabulary | None
+    """What its tokens mean; None: they have no text."""
 
     def execute(self, plan: StepPlan) -> list[int]:
         """Run the step. An exception of any kind means that the forward failed: its requests end with an error."""
-        ...
-
-    def encode(self, text: str) -> list[int]:
-        """The token ids of a prompt."""
         ...
 
     def close(self) -> None:
