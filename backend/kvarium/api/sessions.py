@@ -1,4 +1,4 @@
-"""Sessions: lists, seek, frames, the index of steps, landmarks and requests, and the download."""
+"""Sessions: lists, seek, frames, the index of steps, landmarks and requests, text, and the download."""
 
 import asyncio
 import shutil
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi import Path as PathParameter
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import Field
@@ -22,6 +23,7 @@ from kvarium.hub import Hub
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import explain
 from kvarium.recording.export import ExportCancelledError, export_session
+from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium_ledger import codec
 
 router = APIRouter(prefix="/api")
@@ -164,9 +166,39 @@ async def contents(
 
 @router.get("/sessions/{session}/pieces")
 async def pieces(session: SessionId, hub: HubDependency) -> Response:
-    """The vocabulary as far as the session told it: text by token id."""
-    found = await _read(lambda: hub.reader.pieces(number_of(hub, session)))
-    return JSON({"pieces": {str(token): piece for token, piece in found.items()}})
+    """The vocabulary as far as the session told it: text by token id, of all records up to ``indexed_record``."""
+
+    def read() -> dict[str, Any]:
+        number = number_of(hub, session)
+        through = hub.reader.session(number)["indexed_record"]
+        found = hub.reader.pieces(number)
+        return {
+            "pieces": {str(token): piece for token, piece in found.items()},
+            "indexed_record": through,
+        }
+
+    return JSON(await _read(read))
+
+
+U32 = Annotated[int, PathParameter(ge=0, lt=1 << 32)]
+
+
+@router.get("/sessions/{session}/sequences/{sequence}/tokens")
+async def sequence_tokens(
+    session: SessionId, sequence: U32, hub: HubDependency, record: Number | None = None
+) -> Response:
+    """The prompt of a sequence and the tokens that it sampled, as of a record (without one: the last committed)."""
+    await hub.settle(session, record)
+    return JSON(await _read(lambda: read_sequence(hub.reader, number_of(hub, session), sequence, record)))
+
+
+@router.get("/sessions/{session}/requests/{request}/tokens")
+async def request_tokens(
+    session: SessionId, request: U32, hub: HubDependency, record: Number | None = None
+) -> Response:
+    """The prompt of a request, and for each of its sequences the tokens that it sampled itself, as of a record."""
+    await hub.settle(session, record)
+    return JSON(await _read(lambda: read_transcript(hub.reader, number_of(hub, session), request, record)))
 
 
 class _Download(Response):

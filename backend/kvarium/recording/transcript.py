@@ -1,0 +1,327 @@
+"""Transcripts: the prompt of a request and the tokens that each of its sequences sampled, up to one record.
+
+    submitted ─ prompt ─ created r21.0 ─ 271 318 │ created r21.1 (a fork) ─ 99 … ─ ended
+    └ the index knows the record                 └ it takes over what its parent sampled before this step
+
+Only what lies between the submission and the wanted record (or the request's end) is read. Who samples in a step is
+told by the step's record, which tokens by the text record behind it: a token bears the number of the step's record.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+
+from kvarium.errors import OutOfRangeError
+from kvarium.recording import tables
+from kvarium.recording.index_rows import Row
+from kvarium.recording.reader import Reader
+from kvarium_ledger import codec
+from kvarium_ledger.columns import u32
+from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, Submitted
+from kvarium_ledger.records import Gap, Keyframe, Step, Text
+
+NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
+
+
+class Sampled(msgspec.Struct, kw_only=True):
+    """A sequence and what it sampled itself: a token (None: lost) and the record of its step, one for one.
+
+    ``created`` is the record of the step that created it: of its ``parent`` it has what was sampled before.
+    """
+
+    sequence: int
+    index: int
+    parent: int | None
+    created: int
+    tokens: list[int | None] | None = msgspec.field(default_factory=list)
+    records: list[int] = msgspec.field(default_factory=list)
+
+
+class Transcript(msgspec.Struct, kw_only=True):
+    """A request's text as of ``record``. ``why`` says what is not known: ``prompt`` or all ``tokens`` are None then.
+
+    ``gaps`` are the records that are lost between its submission and ``record``, first and last of each.
+    """
+
+    request: int
+    record: int
+    prompt: list[int] | None = None
+    text: str | None = None
+    why: str | None = None
+    gaps: list[tuple[int, int]] = []
+    sequences: list[Sampled] = []
+
+    def of(self, sequence: int) -> dict[str, Any]:
+        """The answer for one sequence, with what it took over from its parent."""
+        by_number = {each.sequence: each for each in self.sequences}
+        own = by_number.get(sequence)
+        if own is None:
+            raise OutOfRangeError(f"sequence {sequence} is not there at record {self.record}")
+        records: list[int] = []
+        tokens: list[int | None] = []
+        before: int | None = None
+        branch: Sampled | None = own
+        while branch is not None:
+            kept = [i for i, record in enumerate(branch.records) if before is None or record < before]
+            records[:0] = [branch.records[i] for i in kept]
+            if branch.tokens is not None:
+                tokens[:0] = [branch.tokens[i] for i in kept]
+            before = branch.created if before is None else min(before, branch.created)
+            branch = None if branch.parent is None else by_number.get(branch.parent)
+        told = {
+            "sequence": sequence,
+            "request": self.request,
+            "index": own.index,
+            "record": self.record,
+            "prompt": self.prompt,
+            "text": self.text,
+            "tokens": None if own.tokens is None else tokens,
+            "records": records,
+            "gaps": self.gaps,
+        }
+        return told if self.why is None else told | {"why": self.why}
+
+
+def read_transcript(reader: Reader, session: int, request: int, record: int | None = None) -> Transcript:
+    """The transcript of a request as of ``record`` (None: the last committed one)."""
+    through = _through(reader, session, record)
+    start = _submission(reader, session, request, through)
+    return _read(reader, session, request, start, through)
+
+
+def read_sequence(reader: Reader, session: int, sequence: int, record: int | None = None) -> dict[str, Any]:
+    """Prompt and tokens of one sequence as of ``record`` (None: the last committed one)."""
+    through = _through(reader, session, record)
+    found = _search(reader, session, SequenceCreated, sequence, through)
+    if found is None:
+        raise OutOfRangeError(f"there is no sequence {sequence} up to record {through}")
+    created, request = found
+    start = _submission(reader, session, request, through, created)
+    return _read(reader, session, request, start, through).of(sequence)
+
+
+def _through(reader: Reader, session: int, record: int | None) -> int:
+    row = reader.session(session)
+    first, last = row["first_record"], row["last_record"]
+    if last is None:
+        raise OutOfRangeError("the recording holds no records yet")
+    if record is None:
+        return int(last)
+    if not first <= record <= last:
+        raise OutOfRangeError(f"record {record} is not in the recording, which holds {first} to {last}")
+    return record
+
+
+# -- where a request begins ---------------------------------------------------------------------------------------------
+
+
+def _submission(
+    reader: Reader, session: int, request: int, through: int, otherwise: int | None = None
+) -> int:
+    """The record that tells of a request first: its submission, or ``otherwise`` where that is lost."""
+    table = tables.request
+    query = sa.select(table.c.submitted_record).where(
+        table.c.session == session, table.c.request == request, table.c.submitted_record.is_not(None)
+    )
+    with reader.database.engine.connect() as connection:
+        record = connection.execute(query).scalar()
+    if record is None:
+        # The index follows the records, and may not be there yet.
+        found = _search(reader, session, Submitted, request, through)
+        record = otherwise if found is None else found[0]
+    if record is None or record > through:
+        raise OutOfRangeError(f"there is no request {request} up to record {through}")
+    return int(record)
+
+
+def _search(
+    reader: Reader,
+    session: int,
+    kind: type[Submitted | SequenceCreated],
+    number: int,
+    through: int,
+) -> tuple[int, int] | None:
+    """The record that tells of a request or sequence first, and the request. Their numbers only grow: bisection."""
+    low, high = int(reader.session(session)["first_record"]), through
+    while low <= high:
+        begin: int | None = None
+        told: list[tuple[int, int, int]] = []
+        end = high
+        for row in reader.chunk_rows(session, (low + high) // 2 - 1):
+            if row["first"] > high:
+                break
+            begin = row["first"] if begin is None else begin
+            end = row["last"]
+            told = list(_told(reader, row, kind, through))
+            if told:
+                break
+        if told and number > told[-1][0]:
+            low = end + 1
+        elif told and number >= told[0][0]:
+            return next(((record, of) for found, record, of in told if found == number), None) or _after_gap(
+                reader, session, kind, number, through
+            )
+        else:
+            high = min((low + high) // 2 if begin is None else begin, high) - 1
+    return _after_gap(reader, session, kind, number, through)
+
+
+def _told(
+    reader: Reader, row: Row, kind: type[Submitted | SequenceCreated], through: int
+) -> Iterator[tuple[int, int, int]]:
+    """What a chunk tells of its kind: number, record and request."""
+    for frame in reader.open_chunk(row):
+        if frame.head.type != "step" or (frame.head.record or 0) > through:
+            continue
+        step = codec.open_frame(frame.bytes)
+        assert isinstance(step, Step)
+        for decision in step.decisions:
+            if isinstance(decision, kind):
+                number = decision.sequence if isinstance(decision, SequenceCreated) else decision.request
+                yield number, step.record, decision.request
+
+
+def _after_gap(
+    reader: Reader, session: int, kind: type[Submitted | SequenceCreated], number: int, through: int
+) -> tuple[int, int] | None:
+    """What began in a gap is told by the keyframe behind it."""
+    table = tables.landmark
+    query = (
+        sa.select(table.c.record)
+        .where(table.c.session == session, table.c.kind == "gap", table.c.record <= through)
+        .order_by(table.c.record)
+    )
+    with reader.database.engine.connect() as connection:
+        gaps = [int(record) for (record,) in connection.execute(query)]
+    for gap in gaps:
+        for frame in reader.frames(session, gap, through):
+            if frame.head.type != "keyframe":
+                continue
+            keyframe = codec.open_frame(frame.bytes)
+            assert isinstance(keyframe, Keyframe)
+            if kind is Submitted and any(row.request == number for row in keyframe.requests):
+                return keyframe.record, number
+            for row in keyframe.sequences:
+                if kind is SequenceCreated and row.sequence == number:
+                    return keyframe.record, row.request
+            break
+    return None
+
+
+# -- what was sampled -----------------------------------------------------------------------------------------------------
+
+
+def _read(reader: Reader, session: int, request: int, start: int, through: int) -> Transcript:
+    collected = _Collector(request, through)
+    previous = start - 1
+    # The text of the last step is the record behind it.
+    for frame in reader.frames(session, start - 1, through + 1):
+        number = frame.head.record
+        assert number is not None
+        if number > previous + 1 and frame.head.type != "gap":
+            collected.lost(previous + 1, number - 1)
+        previous = number
+        if frame.head.type in ("step", "text", "gap", "keyframe") and not collected.take(
+            codec.open_frame(frame.bytes)
+        ):
+            break
+    hello, _ = reader.hello(session)
+    return collected.transcript(hello.record_text != "none")
+
+
+class _Collector:
+    """Collects what records tell of one request."""
+
+    def __init__(self, request: int, through: int) -> None:
+        self._request = request
+        self._through = through
+        self._prompt: list[int] | None = None
+        self._text: str | None = None
+        self._gaps: list[tuple[int, int]] = []
+        self._sequences: dict[int, Sampled] = {}
+        self._step: Step | None = None
+        self._ended = False
+
+    def lost(self, first: int, last: int) -> None:
+        """These records are not there."""
+        if first <= self._through:
+            self._gaps.append((first, last))
+
+    def take(self, record: object) -> bool:
+        """The next record; False when nothing that follows can matter."""
+        if isinstance(record, Text):
+            if self._step is not None and record.step == self._step.step:
+                self._texts(record, self._step)
+            return not self._ended
+        if self._ended or getattr(record, "record", 0) > self._through:
+            return False
+        if isinstance(record, Step):
+            self._steps(record)
+        elif isinstance(record, Gap):
+            self.lost(record.first, record.last)
+        elif isinstance(record, Keyframe):
+            for row in record.sequences:
+                if row.request == self._request and row.sequence not in self._sequences:
+                    self._create(row.sequence, row.index, row.parent, record.record)
+        return True
+
+    def _create(self, sequence: int, index: int, parent: int | None, record: int) -> None:
+        self._sequences[sequence] = Sampled(sequence=sequence, index=index, parent=parent, created=record)
+
+    def _steps(self, step: Step) -> None:
+        self._step = step
+        for decision in step.decisions:
+            if getattr(decision, "request", None) != self._request:
+                continue
+            if isinstance(decision, SequenceCreated):
+                self._create(decision.sequence, decision.index, decision.parent, step.record)
+            elif isinstance(decision, (Finished, Aborted, Refused)):
+                self._ended = True
+        for sequence in u32(step.sampled).tolist():
+            found = self._sequences.get(sequence)
+            if found is not None:
+                assert found.tokens is not None
+                found.records.append(step.record)
+                found.tokens.append(None)
+
+    def _texts(self, text: Text, step: Step) -> None:
+        for prompt in text.prompts:
+            if prompt.request == self._request:
+                self._prompt, self._text = u32(prompt.tokens).tolist(), prompt.text
+        last: dict[int, int] = {}
+        for sequence, token in zip(u32(step.sampled).tolist(), u32(text.sampled).tolist(), strict=False):
+            found = self._sequences.get(sequence)
+            if found is not None:
+                assert found.tokens is not None
+                place = last.get(sequence, bisect_left(found.records, step.record) - 1) + 1
+                found.tokens[place] = token
+                last[sequence] = place
+
+    def transcript(self, is_recorded: bool) -> Transcript:
+        """All that was found."""
+        why = None
+        if not is_recorded:
+            why = NOT_RECORDED
+        elif self._prompt is None:
+            lost = ", ".join(f"{first} to {last}" for first, last in self._gaps[:3])
+            why = (
+                f"the prompt is not recorded: records {lost} are lost"
+                if lost
+                else "the prompt is not recorded yet"
+            )
+        sequences = list(self._sequences.values())
+        if not is_recorded:
+            for each in sequences:
+                each.tokens = None
+        return Transcript(
+            request=self._request,
+            record=self._through,
+            prompt=self._prompt,
+            text=self._text,
+            why=why,
+            gaps=self._gaps,
+            sequences=sequences,
+        )

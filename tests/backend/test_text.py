@@ -1,0 +1,256 @@
+"""Transcripts: the tokens that the API tells of a sequence are those that the engine's own objects had at that record."""
+
+import random
+import sqlite3
+from array import array
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from kvarium_ledger import codec
+from kvarium_ledger.encoder import Encoder
+from kvarium_ledger.ledger import SealedStep
+from kvarium_ledger.records import Step
+from tests.backend.hand_engine import hello, record_of
+from tests.backend.running_server import RunningServer, wait_for
+from tests.engine.mirrored import Mirrored, tokens
+
+BLOCKS, SIZE = 24, 4
+
+Truth = dict[int, dict[int, tuple[int, int, list[int], list[int]]]]
+"""By the record of a step, for each sequence that is there after it: request, index, prompt, sampled tokens."""
+
+
+class Run:
+    """A run of the real engine in a small pool: what it recorded, and what its own objects were after each step."""
+
+    def __init__(self, seed: int, steps: int = 140) -> None:
+        self.engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, seqs=8, eos_every=9, seed=seed)
+        self.truth: Truth = {}
+        self.requests: dict[int, int] = {}
+        self.last_seen: dict[int, int] = {}
+        rng = random.Random(seed)
+        for _ in range(steps):
+            if rng.random() < 0.25:
+                self.engine.submit(
+                    rng.randint(1, 30), max_tokens=rng.randint(1, 20), n=rng.randint(1, 3), ignore_eos=False
+                )
+            if rng.random() < 0.03 and self.engine.roster.requests:
+                self.engine.engine.scheduler.abort(rng.choice(list(self.engine.roster.requests.values())))
+            self.engine.step()
+            self.note()
+
+    def note(self) -> None:
+        record = next(found for found in reversed(self.engine.records) if isinstance(found, Step)).record
+        self.truth[record] = {
+            sequence.id: (
+                request.id,
+                sequence.index,
+                request.prompt.tolist(),
+                sequence.tokens[request.prompt_tokens :].tolist(),
+            )
+            for request in self.engine.roster.requests.values()
+            for sequence in request.live
+        }
+        self.requests |= {sequence: row[0] for sequence, row in self.truth[record].items()}
+        self.last_seen |= dict.fromkeys(self.truth[record], record)
+
+    def frames(self, record_text: str = "full") -> list[bytes]:
+        encoder = Encoder(BLOCKS, record_text, self.engine.engine.runner.vocabulary)
+        return [frame for sealed in self.engine.sealed for _, frame in encoder.encode(sealed)]
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    found = Run(seed=5)
+    assert found.engine.operations()["release", "preempted"] + found.engine.operations()["free", "preempted"]
+    assert found.engine.operations()["share", "fork"]
+    return found
+
+
+def sent(server: RunningServer, frames: list[bytes], parts: int = 6, **changes: Any) -> str:
+    """Send frames as an engine would, in several chunks; the session, indexed to its end."""
+    engine = server.engine(hello(num_blocks=BLOCKS, block_size=SIZE, **changes))
+    size = len(frames) // parts + 1
+    for i in range(0, len(frames), size):
+        engine.send(frames[i : i + size])
+        engine.wait_acked(record_of(frames[i : i + size][-1]))
+    engine.bye()
+    server.wait_indexed(engine.hello.session, record_of(frames[-1]))
+    return engine.hello.session
+
+
+@pytest.fixture(scope="module")
+def recorded(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningServer, str]]:
+    server = RunningServer(tmp_path_factory.mktemp("text") / "text.db")
+    yield server, sent(server, run.frames())
+    server.stop()
+
+
+def told(server: RunningServer, session: str, sequence: int, record: int | None = None) -> Any:
+    query = {} if record is None else {"record": record}
+    return server.get(f"/sessions/{session}/sequences/{sequence}/tokens", **query)
+
+
+def test_the_tokens_of_a_sequence_at_a_record_are_those_that_the_engine_had(
+    run: Run, recorded: tuple[RunningServer, str], rng: random.Random
+) -> None:
+    server, session = recorded
+    places = [(record, sequence) for record, rows in run.truth.items() for sequence in rows]
+    for record, sequence in rng.sample(places, 60):
+        request, index, prompt, sampled = run.truth[record][sequence]
+        for at in (record, record + 1):  # at the step's record, and at its text
+            answer = told(server, session, sequence, at)
+            assert (answer["request"], answer["index"], answer["record"]) == (request, index, at)
+            assert (answer["prompt"], answer["tokens"]) == (prompt, sampled)
+            assert answer["gaps"] == []
+            assert "why" not in answer
+        assert len(answer["records"]) == len(sampled)
+        assert all(found in run.truth and found <= record for found in answer["records"])
+        assert answer["records"] == sorted(answer["records"])
+
+
+def test_without_a_record_it_is_all_that_was_ever_sampled(
+    run: Run, recorded: tuple[RunningServer, str]
+) -> None:
+    server, session = recorded
+    for sequence, record in run.last_seen.items():
+        _, _, prompt, sampled = run.truth[record][sequence]
+        answer = told(server, session, sequence)
+        assert answer["prompt"] == prompt
+        # The token that ended it was sampled in the step after which it was not there any more.
+        assert answer["tokens"][: len(sampled)] == sampled
+        assert len(answer["tokens"]) - len(sampled) in (0, 1)
+
+
+def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
+    run: Run, recorded: tuple[RunningServer, str]
+) -> None:
+    server, session = recorded
+    for request in sorted(set(run.requests.values())):
+        answer = server.get(f"/sessions/{session}/requests/{request}/tokens")
+        own = [sequence for sequence, of in run.requests.items() if of == request]
+        assert set(own) <= {row["sequence"] for row in answer["sequences"]}
+        for row in answer["sequences"]:
+            single = told(server, session, row["sequence"])
+            assert (row["tokens"], row["records"]) == (single["tokens"], single["records"])
+            assert (row["index"] > 0) == (row["parent"] is not None)
+
+
+def test_only_the_chunks_of_a_requests_life_are_read(
+    run: Run, recorded: tuple[RunningServer, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, session = recorded
+    reader = server.hub.reader
+    opened: list[int] = []
+    real = reader.open_chunk
+    monkeypatch.setattr(reader, "open_chunk", lambda row: opened.append(row["first"]) or real(row))
+    row = server.get(f"/sessions/{session}/requests")["requests"][0]
+    answer = server.get(f"/sessions/{session}/requests/{row['request']}/tokens")
+    assert answer["sequences"]
+    assert len(opened) <= 2
+
+
+def test_what_is_not_there_is_404_with_the_reason_and_what_is_no_number_422(
+    run: Run, recorded: tuple[RunningServer, str]
+) -> None:
+    server, session = recorded
+    first = {sequence: record for record, rows in reversed(run.truth.items()) for sequence in rows}
+    late = max(first)
+
+    def answer(path: str, status: int) -> str:
+        response = server.http.get(f"/api/sessions/{session}/{path}")
+        assert response.status_code == status, response.text
+        return str(response.json()["detail"])
+
+    assert "no sequence 4000000" in answer("sequences/4000000/tokens", 404)
+    assert f"no sequence {late} up to record 3" in answer(f"sequences/{late}/tokens?record=3", 404)
+    assert "record 999999 is not in the recording" in answer("sequences/0/tokens?record=999999", 404)
+    assert "no request 4000000" in answer("requests/4000000/tokens", 404)
+    for path in ("sequences/x/tokens", "sequences/-1/tokens", "sequences/0/tokens?record=-4"):
+        answer(path, 422)
+    assert server.http.get("/api/sessions/none/sequences/0/tokens").status_code == 404
+
+
+def test_a_session_without_text_says_so_and_still_counts(run: Run, server: RunningServer) -> None:
+    session = sent(server, run.frames("none"), record_text="none")
+    sequence, record = max(run.last_seen.items(), key=lambda item: len(run.truth[item[1]][item[0]][3]))
+    answer = told(server, session, sequence)
+    assert (answer["prompt"], answer["text"], answer["tokens"]) == (None, None, None)
+    assert "--record-text none" in answer["why"]
+    assert len(answer["records"]) >= len(run.truth[record][sequence][3]) > 3
+    assert server.get(f"/sessions/{session}/pieces")["pieces"] == {}
+
+
+def test_it_is_told_before_the_index_knows_the_request(run: Run, server: RunningServer) -> None:
+    frames = run.frames()
+    session = sent(server, frames)
+    with closing(sqlite3.connect(server.path)) as connection, connection:
+        connection.execute("DELETE FROM request")
+    for sequence, record in list(run.last_seen.items())[::5]:
+        _, _, prompt, sampled = run.truth[record][sequence]
+        answer = told(server, session, sequence, record)
+        assert (answer["prompt"], answer["tokens"]) == (prompt, sampled)
+
+
+def test_a_gap_in_the_middle_is_told_and_what_came_before_and_after_it_is_there(
+    server: RunningServer,
+) -> None:
+    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE)
+    request = engine.submit(array("I", tokens(7, 9)), max_tokens=30)
+    engine.step(10)
+    before = len(engine.sealed)
+    later = engine.submit(5, max_tokens=25)
+    engine.step(5)
+    after = len(engine.sealed)
+    engine.engine.keyframe()
+    engine.mirror()
+    engine.step(5)
+    encoder = Encoder(BLOCKS)
+    frames = [frame for sealed in engine.sealed[:before] for _, frame in encoder.encode(sealed)]
+    first = encoder.record + 1
+    for sealed in engine.sealed[before:after]:
+        encoder.lose(sealed)
+    frames.append(encoder.gap(first, "a test")[1])
+    frames += [frame for sealed in engine.sealed[after:] for _, frame in encoder.encode(sealed)]
+    session = sent(server, frames, parts=1)
+    whole = request.live[0].tokens[9:].tolist()
+    lost = sum(isinstance(sealed, SealedStep) for sealed in engine.sealed[before:after])
+    answer = told(server, session, request.live[0].id)
+    assert answer["tokens"] == whole[:10] + whole[10 + lost :]
+    assert answer["gaps"] == [[first, first + lost - 1]]
+    # What was submitted in the gap is known by the keyframe behind it.
+    other = told(server, session, later.live[0].id)
+    assert (other["request"], other["prompt"]) == (later.id, None)
+    assert "the prompt is not recorded" in other["why"]
+    assert other["tokens"] == later.live[0].tokens[5:].tolist()[-5:]
+
+
+def test_a_live_session_is_told_up_to_its_last_step(run: Run, server: RunningServer) -> None:
+    frames = run.frames()
+    record = next(iter(sorted(run.truth)[80:]))
+    with server.engine(hello(num_blocks=BLOCKS, block_size=SIZE)) as engine:
+        engine.send([frame for frame in frames if record_of(frame) <= record + 1])
+        wait_for(lambda: server.hub.live[engine.hello.session].last_record >= record + 1)
+        for sequence, (_, _, prompt, sampled) in run.truth[record].items():
+            answer = told(server, engine.hello.session, sequence)
+            assert (answer["prompt"], answer["tokens"]) == (prompt, sampled)
+            assert answer["record"] == record + 1
+
+
+def test_the_pieces_of_a_prompt_are_told_with_how_far_they_go(server: RunningServer) -> None:
+    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE)
+    vocabulary = engine.engine.runner.vocabulary
+    assert vocabulary is not None
+    engine.submit(array("I", vocabulary.encode("Hé, pool!")), max_tokens=2)
+    engine.run()
+    encoder = Encoder(BLOCKS, pieces=vocabulary)
+    frames = [frame for sealed in engine.sealed for _, frame in encoder.encode(sealed)]
+    session = sent(server, frames, parts=1)
+    answer = server.get(f"/sessions/{session}/pieces")
+    assert answer["indexed_record"] == record_of(frames[-1])
+    prompt = told(server, session, 0)["prompt"]
+    assert "".join(answer["pieces"][str(token)] for token in prompt) == "H<0xC3><0xA9>, pool!"
+    assert codec.peek(frames[-1])[0] in ("step", "text")
