@@ -1,6 +1,7 @@
 """Steering: what is asked of a running engine, carried out between two steps, recorded and answered.
 
     submit   {prompt | prompt_tokens, …}                     all of them: :data:`SUBMIT_ARGUMENTS`
+             {prompt, chat: true, system | follow}           a turn of a conversation: its first one, or a further one
     abort    {request}        its name or number
     hold, release, step {steps}                              only where control is allowed
     keyframe
@@ -11,18 +12,25 @@ A held engine takes no step of its own, and still answers.
 from array import array
 from collections.abc import Callable
 
+from kvarium_engine import conversation
 from kvarium_engine.engine import Engine
 from kvarium_engine.model.seeded_tokens import seeded_tokens
+from kvarium_engine.scheduling.roster import REMEMBERED
 from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.messages import Answer, Command, Scalar
 
 Args = dict[str, Scalar | list[int]]
 MOST_STEPS = 1_000_000
 MOST_PROMPT_TOKENS = 1 << 20
+MOST_PROMPT_BYTES = 1 << 20
 
 SUBMIT_ARGUMENTS = (
     "prompt",
     "prompt_tokens",
+    "chat",
+    "system",
+    "follow",
     "prefix_tokens",
     "prefix_seed",
     "max_tokens",
@@ -54,6 +62,23 @@ def _number(args: Args, name: str, default: float) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e9:
         raise CommandError(f"{name} must be a number, not {value!r}")
     return float(value)
+
+
+def _flag(args: Args, name: str) -> bool:
+    value = args.get(name, False)
+    if not isinstance(value, bool):
+        raise CommandError(f"{name} must be true or false, not {value!r}")
+    return value
+
+
+def _text(args: Args, name: str) -> str:
+    value = args.get(name)
+    if not isinstance(value, str) or not value:
+        raise CommandError(f"{name} must be a text that is not empty, not {value!r}")
+    size = len(value.encode(errors="surrogatepass"))
+    if size > MOST_PROMPT_BYTES:
+        raise CommandError(f"{name} has {size:,} bytes: at most {MOST_PROMPT_BYTES:,} are taken")
+    return value
 
 
 class Steering:
@@ -105,10 +130,10 @@ class Steering:
 
     @staticmethod
     def _recorded(command: Command) -> dict[str, Scalar]:
-        """The arguments as they are recorded: a prompt is told by its length, as its text is text."""
+        """The arguments as they are recorded: prompts are told by their length, as their text is text."""
         args: dict[str, Scalar] = {}
         for name, value in command.args.items():
-            if isinstance(value, list) or (name == "prompt" and isinstance(value, str)):
+            if isinstance(value, list) or (name in ("prompt", "system") and isinstance(value, str)):
                 args[f"{name}_length"] = len(value)
             else:
                 args[name] = value
@@ -130,13 +155,9 @@ class Steering:
                 "give either prompt (a text) or prompt_tokens (how many seeded tokens, or their ids)"
             )
         if prompt is not None:
-            if not isinstance(prompt, str) or not prompt:
-                raise CommandError(f"prompt must be a text that is not empty, not {prompt!r}")
-            vocabulary = self.engine.runner.vocabulary
-            if vocabulary is None:
-                raise CommandError("this engine's model has no tokenizer: give prompt_tokens, not prompt")
-            prefix.extend(vocabulary.encode(prompt))
-            return prefix, None if prefix_tokens else prompt
+            text = _text(args, "prompt")
+            prefix.extend(self._vocabulary().encode(text))
+            return prefix, None if prefix_tokens else text
         if isinstance(count, list):
             if not count or not all(isinstance(token, int) and 0 <= token < 1 << 32 for token in count):
                 raise CommandError("prompt_tokens must hold token ids, at least one")
@@ -147,12 +168,57 @@ class Steering:
         prefix.extend(seeded_tokens((1 << 32) + self._prompts, words))
         return prefix, None
 
+    def _vocabulary(self) -> Vocabulary:
+        vocabulary = self.engine.runner.vocabulary
+        if vocabulary is None:
+            raise CommandError("this engine's model has no tokenizer: give prompt_tokens, not prompt")
+        return vocabulary
+
+    def _turn(self, args: Args) -> tuple["array[int]", str]:
+        """The prompt of a turn of a conversation, and what the user said."""
+        for name in ("prompt_tokens", "prefix_tokens", "prefix_seed"):
+            if args.get(name) is not None:
+                raise CommandError(f"with chat, give prompt (what the user says), not {name}")
+        message = _text(args, "prompt")
+        vocabulary = self._vocabulary()
+        if not vocabulary.has_chat_template:
+            raise CommandError(
+                f"the model {self.engine.runner.model!r} has no chat template: leave chat out, and the prompt is taken as it is"
+            )
+        follow = args.get("follow")
+        if follow is None:
+            system = "" if args.get("system") is None else _text(args, "system")
+            return conversation.opening(vocabulary, message, system), message
+        if args.get("system") is not None:
+            raise CommandError(
+                "a conversation that goes on keeps its system prompt: give system or follow, not both"
+            )
+        tokens = self._followed(follow)
+        return conversation.continuation(vocabulary, tokens, self.engine.runner.eos_tokens, message), message
+
+    def _followed(self, wanted: Scalar | list[int]) -> "array[int]":
+        """The tokens of the first sequence of a request that has ended."""
+        if isinstance(wanted, bool) or not isinstance(wanted, int | str):
+            raise CommandError(f"follow must be a request's name or number, not {wanted!r}")
+        roster = self.engine.scheduler.roster
+        running = roster.find(wanted)
+        if running is not None:
+            raise CommandError(f"request {wanted!r} has not ended: follow it when it has, or abort it first")
+        request = roster.find_ended(wanted)
+        if request is None or request.first is None:
+            raise CommandError(
+                f"there is no request {wanted!r} to follow: the last {REMEMBERED} that have run are remembered"
+            )
+        return request.first.tokens
+
     def _submit(self, args: Args, asked_by: str) -> dict[str, Scalar]:
         self._only(args, *SUBMIT_ARGUMENTS)
-        prompt, text = self._prompt(args)
-        ignore_eos, name = args.get("ignore_eos", False), args.get("name", "")
-        if not isinstance(ignore_eos, bool):
-            raise CommandError(f"ignore_eos must be true or false, not {ignore_eos!r}")
+        ignore_eos, chat, name = _flag(args, "ignore_eos"), _flag(args, "chat"), args.get("name", "")
+        if not chat:
+            for other in ("system", "follow"):
+                if args.get(other) is not None:
+                    raise CommandError(f"{other} belongs to a conversation: give chat = true with it")
+        prompt, text = self._turn(args) if chat else self._prompt(args)
         if not isinstance(name, str) or len(name) > 200:
             raise CommandError("name must be a text of at most 200 characters")
         params = SamplingParams(
@@ -168,7 +234,12 @@ class Steering:
         )
         priority = _integer(args, "priority", 0, -1_000_000, 1_000_000)
         request = self.engine.scheduler.submit(prompt, params, name, priority, text)
-        return {"request": request.id, "name": request.name, "refused": request.state is None}
+        return {
+            "request": request.id,
+            "name": request.name,
+            "refused": request.state is None,
+            "prompt_tokens": request.prompt_tokens,
+        }
 
     def _abort(self, args: Args, asked_by: str) -> dict[str, Scalar]:
         self._only(args, "request")

@@ -5,14 +5,18 @@ from typing import Any
 
 import pytest
 
-from kvarium_engine.steering import SUBMIT_ARGUMENTS, Steering
+from kvarium_engine.conversation import next_turn
+from kvarium_engine.model.null_runner import NullRunner
+from kvarium_engine.steering import MOST_PROMPT_BYTES, SUBMIT_ARGUMENTS, Steering
+from kvarium_engine.vocabulary import Message
 from kvarium_ledger.messages import Answer, Command
 from kvarium_ledger.records import Control
+from tests.engine.chatml import ChatML, ChatRunner
 from tests.engine.mirrored import Mirrored
 
 
-def steered(allow_control: bool = True) -> tuple[Mirrored, Steering]:
-    engine = Mirrored()
+def steered(allow_control: bool = True, runner: NullRunner | None = None) -> tuple[Mirrored, Steering]:
+    engine = Mirrored(runner=runner)
     return engine, Steering(engine.engine, allow_control)
 
 
@@ -23,7 +27,8 @@ def ask(steering: Steering, command: str, /, **args: Any) -> Answer:
 def test_a_submitted_request_runs_and_the_command_is_recorded_before_its_step() -> None:
     engine, steering = steered()
     answer = ask(steering, "submit", prompt_tokens=40, max_tokens=3, n=2, name="mine", priority=1)
-    assert (answer.error, answer.result) == (None, {"request": 0, "name": "mine", "refused": False})
+    assert answer.error is None
+    assert answer.result == {"request": 0, "name": "mine", "refused": False, "prompt_tokens": 40}
     engine.run()
     control = engine.records[1]
     assert isinstance(control, Control)
@@ -136,6 +141,21 @@ def test_a_keyframe_comes_when_it_is_asked_for() -> None:
         ),
         ("submit", {"prompt_tokens": 4, "ignore_eos": 1}, "ignore_eos must be true or false, not 1"),
         ("submit", {"prompt_tokens": 4, "name": 7}, "name must be a text"),
+        (
+            "submit",
+            {"prompt": "x" * (MOST_PROMPT_BYTES + 1)},
+            "prompt has 1,048,577 bytes: at most 1,048,576",
+        ),
+        ("submit", {"prompt": "x", "chat": "yes"}, "chat must be true or false, not 'yes'"),
+        ("submit", {"prompt": "x", "chat": True}, "the model 'none' has no chat template: leave chat out"),
+        ("submit", {"prompt": "x", "system": "y"}, "system belongs to a conversation: give chat = true"),
+        ("submit", {"prompt": "x", "follow": "a"}, "follow belongs to a conversation: give chat = true"),
+        (
+            "submit",
+            {"prompt_tokens": 4, "chat": True},
+            "with chat, give prompt (what the user says), not prompt_tokens",
+        ),
+        ("submit", {"prompt": "x", "prefix_tokens": 4, "chat": True}, "not prefix_tokens"),
         ("abort", {}, "request must be a request's name or number, not None"),
         ("abort", {"request": "nobody"}, "there is no request 'nobody' in the engine"),
         ("step", {"steps": 0}, "steps must be a whole number from 1 to 1000000, not 0"),
@@ -159,7 +179,7 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
         "prompt_tokens": 4, "prefix_tokens": 8, "prefix_seed": 1, "max_tokens": 2, "n": 2, "temperature": 0.5, "top_k": 3,
         "top_p": 0.9, "seed": 5, "ignore_eos": True, "priority": 1, "name": "a",
     }  # fmt: skip
-    assert {*given, "prompt"} == set(SUBMIT_ARGUMENTS)
+    assert {*given, "prompt", "chat", "system", "follow"} == set(SUBMIT_ARGUMENTS)
     engine, steering = steered()
     assert ask(steering, "submit", **given).error is None
     request = engine.roster.find("a")
@@ -174,3 +194,104 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
         0.9,
     )
     assert (params.seed, params.ignore_eos) == (5, True)
+
+
+# -- conversations ------------------------------------------------------------------------------------------------------
+
+
+def chatting() -> tuple[Mirrored, Steering]:
+    return steered(runner=ChatRunner())
+
+
+def test_a_turn_goes_through_the_models_template_and_its_text_is_what_was_typed() -> None:
+    engine, steering = chatting()
+    expected = ChatML().chat([Message("system", "Be brief."), Message("user", "Why?")])
+    answer = ask(steering, "submit", prompt="Why?", chat=True, system="Be brief.", name="a", max_tokens=3)
+    assert answer.error is None
+    assert answer.result["prompt_tokens"] == len(expected)
+    request = engine.roster.find("a")
+    assert request is not None
+    assert request.prompt.tolist() == expected
+    engine.run()
+    [prompt] = [prompt for sealed in engine.sealed if hasattr(sealed, "prompts") for prompt in sealed.prompts]
+    assert prompt.text == "Why?"
+    [control] = [record for record in engine.records if isinstance(record, Control)]
+    assert control.args == {
+        "prompt_length": 4, "chat": True, "system_length": 9, "name": "a", "max_tokens": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("by", ["a", 0, "0"])
+def test_a_conversation_goes_on_behind_its_own_tokens_and_hits_their_blocks(by: str | int) -> None:
+    engine, steering = chatting()
+    ask(steering, "submit", prompt="Tell me why.", chat=True, name="a", max_tokens=24, n=2, ignore_eos=True)
+    engine.run()
+    ended = engine.roster.find_ended("a")
+    assert ended is not None
+    assert ended.first is not None
+    earlier = ended.first.tokens.tolist()
+    answer = ask(steering, "submit", prompt="And then?", chat=True, follow=by, name="b")
+    assert answer.error is None
+    request = engine.roster.find("b")
+    assert request is not None
+    assert request.prompt.tolist() == [*earlier, *next_turn(ChatML(), "And then?")]
+    engine.step()
+    assert engine.operations(engine.last)["reuse", "prefix_hit"] == (len(earlier) - 1) // 16
+
+
+def test_the_first_sequence_is_followed_also_when_it_ended_before_the_others() -> None:
+    engine, steering = chatting()
+    ask(steering, "submit", prompt="Why?", chat=True, name="a", max_tokens=20, n=3)
+    engine.step()
+    request = engine.roster.find("a")
+    assert request is not None
+    first = request.live[0]
+    engine.roster.drop_sequence(first)
+    engine.run()
+    ask(steering, "submit", prompt="Oh.", chat=True, follow="a", name="b")
+    following = engine.roster.find("b")
+    assert following is not None
+    assert following.prompt[: first.length] == first.tokens
+
+
+def test_an_aborted_answer_can_be_followed_as_far_as_it_came() -> None:
+    engine, steering = chatting()
+    ask(steering, "submit", prompt="Why?", chat=True, name="a", max_tokens=20, ignore_eos=True)
+    engine.step(4)
+    ask(steering, "abort", request="a")
+    assert ask(steering, "submit", prompt="Shorter!", chat=True, follow="a").error is None
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            {"follow": "nobody"},
+            "there is no request 'nobody' to follow: the last 64 that have run are remembered",
+        ),
+        ({"follow": 77}, "there is no request 77 to follow"),
+        ({"follow": True}, "follow must be a request's name or number, not True"),
+        ({"follow": "b"}, "request 'b' has not ended: follow it when it has, or abort it first"),
+        ({"follow": "a", "system": "x"}, "keeps its system prompt: give system or follow, not both"),
+        ({"system": 5}, "system must be a text that is not empty, not 5"),
+        ({"system": ""}, "system must be a text that is not empty"),
+    ],
+)
+def test_a_conversation_that_can_not_go_on_says_why(args: dict[str, Any], message: str) -> None:
+    engine, steering = chatting()
+    ask(steering, "submit", prompt="Why?", chat=True, name="a", max_tokens=1)
+    engine.run()
+    ask(steering, "submit", prompt="Why?", chat=True, name="b", max_tokens=9)
+    answer = ask(steering, "submit", prompt="Go on.", chat=True, **args)
+    assert answer.error is not None
+    assert message in answer.error
+    assert len(engine.roster.requests) == 1
+
+
+def test_only_the_last_64_are_remembered() -> None:
+    engine, steering = chatting()
+    for number in range(66):
+        ask(steering, "submit", prompt="Why?", chat=True, name=f"c{number}", max_tokens=1)
+        engine.run()
+    assert ask(steering, "submit", prompt="Go on.", chat=True, follow="c1").error is not None
+    assert ask(steering, "submit", prompt="Go on.", chat=True, follow="c2").error is None

@@ -26,6 +26,9 @@ class _Args(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 class _Submit(_Args):
     prompt: str | None = None
     prompt_tokens: Positive | list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
+    chat: bool | None = None
+    system: str | None = None
+    follow: str | Int64 | None = None
     prefix_tokens: Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)] | None = None
     prefix_seed: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] | None = None
     max_tokens: Positive | None = None

@@ -40,6 +40,7 @@ class Request:
     """
 
     __slots__ = (
+        "first",
         "id",
         "live",
         "max_tokens",
@@ -66,6 +67,8 @@ class Request:
         self.priority = priority
         self.max_tokens = max_tokens
         self.live: list[Sequence] = []
+        self.first: Sequence | None = None
+        """Sequence 0, also when it has ended before the others."""
         self.started = False
         self.stage = Stage.prompt
         self.state: State | None = None

@@ -4,6 +4,7 @@ What changes a request's state or place is told to the ledger here, with both be
 """
 
 from array import array
+from collections import deque
 from typing import TypedDict
 
 from kvarium_engine.memory.block_pool import BlockPool
@@ -27,6 +28,9 @@ from kvarium_ledger.decisions import (
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import Cause
 
+REMEMBERED = 64
+"""Of so many requests that have ended, the tokens are kept, so that a conversation can go on."""
+
 
 class _Before(TypedDict):
     state_before: State | None
@@ -47,6 +51,8 @@ class Roster:
         self.waiting = WaitingQueue(config.policy)
         self.running: list[Request] = []
         self.width = 0
+        self.ended: deque[Request] = deque(maxlen=REMEMBERED)
+        """Those that have begun to run and ended since, the last one at the right."""
         self._names: dict[str, Request] = {}
         self._running_place = 0.0
         self._next_request = 0
@@ -138,6 +144,14 @@ class Roster:
                 return found
         return self.requests.get(int(name_or_id))
 
+    def find_ended(self, name_or_id: str | int) -> Request | None:
+        """The last request of this name that has ended, or the one with this id, while it is remembered."""
+        latest = list(reversed(self.ended))
+        named = [request for request in latest if request.name == name_or_id]
+        if not named and str(name_or_id).isdecimal():
+            named = [request for request in latest if request.id == int(name_or_id)]
+        return named[0] if named else None
+
     # -- running ------------------------------------------------------------------------------------------------
 
     def admit(self, request: Request, tokens: int, hit: int, cap_applied: bool, missed: bytes | None) -> None:
@@ -160,7 +174,8 @@ class Roster:
             )
         )
         if not request.live:
-            request.live.append(self.create_sequence(request, 0, None))
+            request.first = self.create_sequence(request, 0, None)
+            request.live.append(request.first)
         self.running.append(request)
         self.width += request.width
 
@@ -246,6 +261,8 @@ class Roster:
         if request.state != "running":
             self.waiting.leave()
         request.state = request.place = None
+        if request.first is not None:
+            self.ended.append(request)
         del self.requests[request.id]
         del self._names[request.name]
         return before
