@@ -2,11 +2,19 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build screenshots demo test test-all check types lock format clean test-frontend
+.PHONY: help setup build model light screenshots demo test test-all check types lock format clean test-frontend
 
-# make ENGINE=1 …: with torch, triton and transformers.
-ENGINE ?=
-SETUP := scripts/setup.sh $(if $(filter-out 0 no false,$(ENGINE)),--with-engine)
+# make ENGINE=0 …: without torch and transformers, and so without a model; all else works.
+ENGINE ?= 1
+MODEL := smollm2-135m
+ifneq ($(filter 0 no false off,$(ENGINE)),)
+SETUP := scripts/setup.sh --no-engine
+DEMO := demo --runner null
+else
+SETUP := scripts/setup.sh
+FETCH := .venv/bin/kvarium models fetch $(MODEL)
+DEMO := demo
+endif
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/package-lock.json \
 	frontend/vite.config.ts frontend/tsconfig.json -type f 2>/dev/null)
 # More arguments for pytest: make test PYTEST_ARGS="-k pool -x"
@@ -15,7 +23,7 @@ PYTEST_ARGS ?=
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
 
-setup: ## .venv and frontend/node_modules (a second time it takes a second)
+setup: ## .venv (with torch, unless ENGINE=0) and frontend/node_modules; a second time it takes a second
 	@$(SETUP)
 
 backend/kvarium/static/index.html: $(FRONTEND_SOURCES)
@@ -25,13 +33,20 @@ backend/kvarium/static/index.html: $(FRONTEND_SOURCES)
 build: setup ## the front end, into backend/kvarium/static
 	@$(MAKE) --no-print-directory backend/kvarium/static/index.html
 
-demo: build ## a server, an engine without a model and a page that shows it
-	@.venv/bin/kvarium demo
+model: setup ## the model of the demo and of the tests, into the user's cache
+	@$(FETCH)
 
-test: setup check test-frontend ## checks, front-end tests, Python tests and browser tests, in minutes
+demo: build model ## a small model on a paged engine, a server and a page that shows it
+	@.venv/bin/kvarium $(DEMO)
+
+# The tests that need no torch run where there is none, so that it shows.
+light:
+	@scripts/setup.sh --no-engine --no-node --venv .venv-light
+
+test: setup light check test-frontend model ## checks, front-end tests, Python tests and browser tests, in minutes
 	@scripts/test.sh --size small $(PYTEST_ARGS)
 
-test-all: setup check test-frontend ## the same with the large and slow tests and an install into a clean environment
+test-all: setup light check test-frontend model ## the same with the large and slow tests and an install into a clean environment
 	@scripts/test.sh --size full $(PYTEST_ARGS)
 
 test-frontend: build
@@ -56,6 +71,6 @@ screenshots: build ## docs/screenshots, from a real engine and a real browser
 	@.venv/bin/python scripts/screenshots.py
 
 clean: ## what was built here (the environments in the user's cache stay)
-	@rm -rf .venv dist build test-results backend/kvarium/static frontend/node_modules frontend/dist \
+	@rm -rf .venv .venv-light dist build test-results backend/kvarium/static frontend/node_modules frontend/dist \
 		.pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find engine backend tests scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

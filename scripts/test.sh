@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
 # The Python tests, the browser tests among them: scripts/test.sh [--size small|full] [pytest arguments]
-# The environment and the front end are there already (make test sees to it).
-set -euo pipefail
+#
+#   .venv-light   every test that needs no torch, in an environment that has none
+#   .venv         those marked `model`; without torch in it (make ENGINE=0) they are left out, and that is said
+#
+# Both run, whatever becomes of the first; the last lines say where what ran. The environments, the front end and the model
+# are there already (make test sees to it).
+set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if chromium=$(scripts/chromium.sh); then
@@ -11,4 +16,34 @@ elif [[ -n ${CI:-} ]]; then
 else
   echo "test: without a browser the browser tests are skipped" >&2
 fi
-exec .venv/bin/python -m pytest "$@"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+nothing_found=5 statuses=()
+
+part() { # NAME ENVIRONMENT [pytest arguments]
+  local name=$1 environment=$2 status=0 started=$SECONDS
+  shift 2
+  printf '\ntest: %s\n' "$name"
+  KVARIUM_TEST_SUMMARY="$work/${#statuses[@]}" "$environment/bin/python" -m pytest "$@" || status=$?
+  printf '%s, %d s: ' "$name" $((SECONDS - started)) >>"$work/told"
+  cat "$work/${#statuses[@]}" >>"$work/told" 2>/dev/null || echo "ended with status $status" >>"$work/told"
+  statuses+=("$status")
+}
+
+KVARIUM_EXPECT_LIGHT=1 part "without torch (.venv-light)" .venv-light --part light "$@"
+if .venv/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'; then
+  part "with torch (.venv)" .venv --part model "$@"
+else
+  echo "with torch: not run, there is none in .venv (made with ENGINE=0)" >>"$work/told"
+fi
+
+printf '\n'
+sed 's/^\([^ ]\)/test: \1/' "$work/told"
+worst=0 empty=0
+for status in "${statuses[@]}"; do
+  # Arguments may choose tests of one part alone.
+  if ((status == nothing_found)); then empty=$((empty + 1)); elif ((status > worst)); then worst=$status; fi
+done
+((empty == ${#statuses[@]})) && worst=$nothing_found
+exit "$worst"

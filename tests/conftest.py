@@ -1,7 +1,12 @@
-"""What every test may use: the size of the run, seeds, shared data, a browser's path; and the closing lines."""
+"""What every test may use: the size of the run, seeds, shared data, a browser's path; and the closing lines.
+
+Tests that need torch are marked ``model``; those in tests/model are so by where they are. Without torch that folder is not
+collected, as its files import torch, and others that are marked are skipped.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 import re
@@ -17,7 +22,14 @@ from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("small", "full")
+PARTS = ("all", "light", "model")
+TORCH = importlib.util.find_spec("torch") is not None
 SEED = pytest.StashKey[int]()
+
+# Nothing looks for a network, in the processes that tests start neither. One core is left to what runs beside the engine:
+# threads that wait for one another by spinning slow everything down when they are more than the cores.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) - 1)))
 
 # Machines are noisy: no deadline. The small run is the same each time; the full one looks further each time.
 settings.register_profile(
@@ -42,6 +54,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="small: minutes on two cores (the default; also $KVARIUM_TEST_SIZE); full: large and slow tests too",
     )
     group.addoption(
+        "--part",
+        choices=PARTS,
+        default="all",
+        help="light: the tests that need no torch; model: the others; all: both, as far as there is torch (the default)",
+    )
+    group.addoption(
         "--seed",
         type=int,
         default=None,
@@ -57,15 +75,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"kvarium: size {config.getoption('--size')}, seed {config.stash[SEED]}"
+    header = f"kvarium: size {config.getoption('--size')}, seed {config.stash[SEED]}"
+    if not TORCH and config.getoption("--part") != "light":
+        header += "; no torch here, so tests/model is not collected (make setup makes an environment with it)"
+    return header
 
 
+@pytest.hookimpl(trylast=True)  # after the markers that folders give
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--size") == "full":
-        return
+    part = config.getoption("--part")
+    if part != "all":
+        left_out = [item for item in items if (item.get_closest_marker("model") is None) == (part == "model")]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
     for item in items:
+        if item.get_closest_marker("model") is not None and not TORCH:
+            item.add_marker(pytest.mark.skip(reason="model: needs torch (make setup)"))
         for name in ("slow", "install"):
-            if item.get_closest_marker(name) is not None:
+            if config.getoption("--size") == "small" and item.get_closest_marker(name) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: runs with --size full (make test-all)"))
                 break
 
@@ -79,7 +106,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the skips by reason, whatever file they come from."""
+    """Count the skips by reason, whatever file they come from; $KVARIUM_TEST_SUMMARY gets it all in short."""
     reasons: Counter[str] = Counter()
     for report in terminalreporter.stats.get("skipped", []):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
@@ -88,6 +115,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"{sum(reasons.values())} skipped")
         for reason, count in reasons.most_common():
             terminalreporter.line(f"{count:5d}  {reason}")
+    told = os.environ.get("KVARIUM_TEST_SUMMARY")
+    if told:
+        parts, _ = terminalreporter.build_summary_stats_line()
+        counts = ", ".join(text for text, _ in parts if "deselected" not in text) or "no tests"
+        lines = [counts, *(f"  {count:5d}  {reason}" for reason, count in reasons.most_common())]
+        Path(told).write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture(scope="session")
