@@ -129,6 +129,7 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
     run: Run, recorded: tuple[RunningServer, str]
 ) -> None:
     server, session = recorded
+    rows = server.get(f"/sessions/{session}/requests")["requests"]
     for request in sorted(set(run.requests.values())):
         answer = server.get(f"/sessions/{session}/requests/{request}/tokens")
         own = [sequence for sequence, of in run.requests.items() if of == request]
@@ -137,6 +138,14 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
             single = told(server, session, row["sequence"])
             assert (row["tokens"], row["records"]) == (single["tokens"], single["records"])
             assert (row["index"] > 0) == (row["parent"] is not None)
+        indexed = next(row for row in rows if row["request"] == request)
+        assert answer["submitted"] == indexed["submitted_record"]
+        ending = answer["ending"]
+        if ending is None:
+            assert indexed["ended_step"] is None
+        else:
+            assert (ending["step"], ending["kind"]) == (indexed["ended_step"], indexed["state"])
+            assert ending["reason"] == indexed["reason"]
 
 
 def test_only_the_chunks_of_a_requests_life_are_read(

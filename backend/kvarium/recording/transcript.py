@@ -40,14 +40,27 @@ class Sampled(msgspec.Struct, kw_only=True):
     records: list[int] = msgspec.field(default_factory=list)
 
 
+class Ending(msgspec.Struct, kw_only=True):
+    """How a request ended, by which record and step: ``finished`` (with a reason), ``aborted`` or ``refused``."""
+
+    record: int
+    step: int
+    kind: str
+    reason: str | None = None
+    message: str | None = None
+
+
 class Transcript(msgspec.Struct, kw_only=True):
     """A request's text as of ``record``. ``why`` says what is not known: ``prompt`` or all ``tokens`` are None then.
 
-    ``gaps`` are the records that are lost between its submission and ``record``, first and last of each.
+    ``submitted`` is the record that tells of it first, ``ending`` how it ended, if it did by then. ``gaps`` are the
+    records that are lost between its submission and ``record``, first and last of each.
     """
 
     request: int
     record: int
+    submitted: int
+    ending: Ending | None = None
     prompt: list[int] | None = None
     text: str | None = None
     why: str | None = None
@@ -215,7 +228,7 @@ def _after_gap(
 
 
 def _read(reader: Reader, session: int, request: int, start: int, through: int) -> Transcript:
-    collected = _Collector(request, through)
+    collected = _Collector(request, start, through)
     previous = start - 1
     # The text of the last step is the record behind it.
     for frame in reader.frames(session, start - 1, through + 1):
@@ -235,15 +248,16 @@ def _read(reader: Reader, session: int, request: int, start: int, through: int) 
 class _Collector:
     """Collects what records tell of one request."""
 
-    def __init__(self, request: int, through: int) -> None:
+    def __init__(self, request: int, start: int, through: int) -> None:
         self._request = request
+        self._submitted = start
         self._through = through
         self._prompt: list[int] | None = None
         self._text: str | None = None
         self._gaps: list[tuple[int, int]] = []
         self._sequences: dict[int, Sampled] = {}
         self._step: Step | None = None
-        self._ended = False
+        self._ending: Ending | None = None
 
     def lost(self, first: int, last: int) -> None:
         """These records are not there."""
@@ -255,8 +269,8 @@ class _Collector:
         if isinstance(record, Text):
             if self._step is not None and record.step == self._step.step:
                 self._texts(record, self._step)
-            return not self._ended
-        if self._ended or getattr(record, "record", 0) > self._through:
+            return self._ending is None
+        if self._ending is not None or getattr(record, "record", 0) > self._through:
             return False
         if isinstance(record, Step):
             self._steps(record)
@@ -279,7 +293,13 @@ class _Collector:
             if isinstance(decision, SequenceCreated):
                 self._create(decision.sequence, decision.index, decision.parent, step.record)
             elif isinstance(decision, (Finished, Aborted, Refused)):
-                self._ended = True
+                self._ending = Ending(
+                    record=step.record,
+                    step=step.step,
+                    kind=type(decision).__name__.lower(),
+                    reason=getattr(decision, "reason", None),
+                    message=getattr(decision, "message", None),
+                )
         for sequence in u32(step.sampled).tolist():
             found = self._sequences.get(sequence)
             if found is not None:
@@ -319,6 +339,8 @@ class _Collector:
         return Transcript(
             request=self._request,
             record=self._through,
+            submitted=self._submitted,
+            ending=self._ending,
             prompt=self._prompt,
             text=self._text,
             why=why,

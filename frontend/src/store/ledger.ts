@@ -5,8 +5,9 @@ import type { Usage } from '../ledger/fold';
 import type { Health, Hello, Status } from '../ledger/generated/types';
 import type { EventFilter, EventList } from '../worker/answers/events';
 import { EVERYTHING } from '../worker/answers/events';
-import type { BlockAnswer, RequestAnswer } from '../worker/answers/inspect';
+import type { BlockAnswer } from '../worker/answers/inspect';
 import type { QueueAnswer } from '../worker/answers/queue';
+import type { RequestAnswer } from '../worker/answers/request';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
@@ -49,6 +50,8 @@ export const scheduler = signal<SchedulerAnswer | null>(null);
 export const events = signal<EventList | null>(null);
 export const block = signal<BlockAnswer | null>(null);
 export const request = signal<RequestAnswer | null>(null);
+/** One for each of the requests in {@link wantRequests}, by its number. */
+export const requests = signal<ReadonlyMap<number, RequestAnswer>>(new Map());
 export const series = signal<Buckets | null>(null);
 export const marked = signal<Uint32Array | null>(null);
 
@@ -63,6 +66,7 @@ export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
 export const wantEvents = signal<EventFilter | null>(null);
 export const eventFilter = signal<EventFilter>(EVERYTHING);
+export const wantRequests = signal<readonly number[]>([]);
 export const wantSeries = signal<Wants['series']>(null);
 
 // -- the worker -----------------------------------------------------------------------------------------------------
@@ -116,6 +120,11 @@ function show(view: View): void {
     take(events, view.events);
     block.value = view.block;
     request.value = view.request;
+    if (view.requests !== null && (view.requests.length > 0 || requests.value.size > 0)) {
+      requests.value = new Map(
+        view.requests.filter((each) => each !== null).map((each) => [each.request, each]),
+      );
+    }
     marked.value = view.marked;
     take(series, view.series);
   });
@@ -149,6 +158,7 @@ effect(() => {
     scheduler: wantScheduler.value,
     events: wantEvents.value,
     selection: selection.value,
+    requests: wantRequests.value,
     series: wantSeries.value,
   };
   tell({ kind: 'wants', wants });
@@ -176,6 +186,7 @@ function forget(): void {
   ]) {
     panel.value = null;
   }
+  requests.value = new Map();
   usage.value = { active: 0, shared: 0, cached: 0, free: 0 };
 }
 

@@ -7,7 +7,8 @@ import { block, hello, position, request, tell } from '../store/ledger';
 import { clearSelection, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
 import { PIN_NAMES, text } from '../text';
 import type { EventList, EventRow } from '../worker/answers/events';
-import type { BlockAnswer, Holder, RequestAnswer } from '../worker/answers/inspect';
+import type { BlockAnswer, Holder } from '../worker/answers/inspect';
+import type { RequestAnswer } from '../worker/answers/request';
 import { Kind, StepLink, Who } from './EventLine';
 
 const HOLDERS = 12;

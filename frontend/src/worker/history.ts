@@ -8,11 +8,7 @@
 
 import type { FoldSnapshot } from '../ledger/fold';
 import { peekFrame } from '../ledger/peek';
-
-export interface Range {
-  first: number;
-  last: number;
-}
+import { type Range, Ranges } from './ranges';
 
 export interface Bounds {
   readonly frameBytes: number;
@@ -23,8 +19,7 @@ const DEFAULT: Bounds = { frameBytes: 64 << 20, snapshotBytes: 128 << 20 };
 
 export class History {
   private readonly frames = new Map<number, Uint8Array>();
-  /** Disjoint, ascending, never adjacent. */
-  readonly ranges: Range[] = [];
+  private readonly held = new Ranges();
   bytes = 0;
   private readonly snapshots = new Map<number, FoldSnapshot>();
   private snapshotBytes = 0;
@@ -35,6 +30,11 @@ export class History {
 
   constructor(private readonly bounds: Bounds = DEFAULT) {}
 
+  /** The records that are there. */
+  get ranges(): Range[] {
+    return this.held.list;
+  }
+
   get(record: number): Uint8Array | undefined {
     return this.frames.get(record);
   }
@@ -44,7 +44,7 @@ export class History {
     if (this.frames.has(record)) return;
     this.frames.set(record, frame);
     this.bytes += frame.length;
-    this.join(record);
+    this.held.add(record);
     if (this.bytes > this.bounds.frameBytes) this.shrink();
   }
 
@@ -57,33 +57,14 @@ export class History {
     }
   }
 
-  private join(record: number): void {
-    const i = this.ranges.findIndex((range) => range.last >= record - 1);
-    const range = this.ranges[i];
-    if (range === undefined) {
-      this.ranges.push({ first: record, last: record });
-      return;
-    }
-    if (record === range.last + 1) {
-      range.last = record;
-      const next = this.ranges[i + 1];
-      if (next !== undefined && next.first === record + 1) {
-        range.last = next.last;
-        this.ranges.splice(i + 1, 1);
-      }
-    } else if (record === range.first - 1) range.first = record;
-    else if (record < range.first) this.ranges.splice(i, 0, { first: record, last: record });
-  }
-
   /** The range that holds a record, or that ends right before it. */
   rangeAt(record: number): Range | undefined {
-    return this.ranges.find((range) => record >= range.first - 1 && record <= range.last);
+    return this.held.at(record);
   }
 
   /** Are all of the records after `from` up to and with `to` there? */
   holds(from: number, to: number): boolean {
-    if (to <= from) return true;
-    return this.ranges.some((range) => range.first <= from + 1 && range.last >= to);
+    return this.held.holds(from, to);
   }
 
   /** Forget what comes after a record. */

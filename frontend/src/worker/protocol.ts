@@ -9,8 +9,9 @@
 import type { Usage } from '../ledger/fold';
 import type { Health, Hello, Status } from '../ledger/generated/types';
 import type { EventFilter, EventList } from './answers/events';
-import type { BlockAnswer, RequestAnswer, Selection } from './answers/inspect';
+import type { BlockAnswer, Selection } from './answers/inspect';
 import type { QueueAnswer } from './answers/queue';
+import type { RequestAnswer } from './answers/request';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
 import type { Buckets } from './series';
@@ -70,6 +71,8 @@ export interface Wants {
   readonly scheduler: boolean;
   readonly events: EventFilter | null;
   readonly selection: Selection;
+  /** Requests of which everything is wanted, as of the selected one: those that were sent from this page. */
+  readonly requests: readonly number[];
   /** A part of the timeline in at most `width` buckets: all, about `steps` around the view, or a part that was chosen. */
   readonly series: {
     readonly range: 'all' | 'recent' | { readonly from: number; readonly to: number };
@@ -102,6 +105,8 @@ export interface View {
   readonly events: EventList | null;
   readonly block: BlockAnswer | null;
   readonly request: RequestAnswer | null;
+  /** One for each of {@link Wants.requests}; null: it is not known at this record. */
+  readonly requests: readonly (RequestAnswer | null)[] | null;
   readonly series: Buckets | null;
   /** Blocks of the selected sequence or request. */
   readonly marked: Uint32Array | null;

@@ -1,9 +1,11 @@
 /** Makes the view that the page sees of a session: the map at every frame, the panels less often. */
 
 import { plainState } from '../ledger/plain';
-import { EVERYTHING } from './answers/events';
-import { blockAnswer, blocksOf, requestAnswer } from './answers/inspect';
+import { EVERYTHING, type EventList } from './answers/events';
+import { blockAnswer, blocksOf } from './answers/inspect';
 import { queueAnswer } from './answers/queue';
+import { type RequestAnswer, requestAnswer } from './answers/request';
+import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
 import type { View, Wants } from './protocol';
@@ -22,6 +24,7 @@ const NOTHING: Wants = {
   scheduler: false,
   events: null,
   selection: { block: null, sequence: null, request: null },
+  requests: [],
   series: null,
 };
 
@@ -30,12 +33,14 @@ export class Publisher {
   private readonly events: Scan;
   private readonly biography: Scan;
   private readonly story: Scan;
+  private readonly sayings: Sayings;
   private window = { from: 0, to: 1 };
   private seekingChange: { direction: 1 | -1; loads: number; step: number | null } | null = null;
   private lastPanels = 0;
   private forced = true;
 
   constructor(private readonly session: Session) {
+    this.sayings = new Sayings(session.texts);
     this.events = new Scan(session.history, session.memory, EVERYTHING, 400, 60);
     this.biography = new Scan(session.history, session.memory, EVERYTHING, 200, 1);
     this.story = new Scan(session.history, session.memory, { ...EVERYTHING, decisions: true }, 200, 1);
@@ -56,6 +61,9 @@ export class Publisher {
     const request = this.selectedRequest();
     if (block !== null) this.biography.look({ ...EVERYTHING, block });
     if (request !== null) this.story.look({ ...EVERYTHING, request, decisions: true });
+    this.session.texts.wanted = new Set(
+      request === null ? this.wants.requests : [...this.wants.requests, request],
+    );
     return request;
   }
 
@@ -145,17 +153,21 @@ export class Publisher {
         panels && wants.tables
           ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to)
           : null,
-      queue: panels && wants.queue > 0 ? queueAnswer(fold.blocks, wants.queue) : null,
+      queue:
+        panels && wants.queue > 0
+          ? queueAnswer(fold.blocks, wants.queue, (content) => this.sayings.start(content, fold.record))
+          : null,
       scheduler: panels && wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
       events: panels && wants.events !== null ? this.events.answer(fold) : null,
       block:
         panels && selection.block !== null
-          ? blockAnswer(fold, selection.block, this.biography.answer(fold))
+          ? blockAnswer(fold, selection.block, this.biography.answer(fold), this.sayings)
           : null,
       request:
         panels && request !== null
-          ? requestAnswer(fold, request, selection.sequence, this.story.answer(fold))
+          ? this.request(request, selection.sequence, this.story.answer(fold))
           : null,
+      requests: panels ? wants.requests.map((each) => this.request(each, null, null)) : null,
       marked: panels && request !== null ? blocksOf(fold, selection) : null,
       series: panels ? this.series() : null,
       panels,
@@ -172,6 +184,12 @@ export class Publisher {
       .filter((array): array is Uint32Array => array != null && array.length > 0)
       .map((array) => array.buffer as ArrayBuffer);
     return { view, transfer: [...new Set(transfer)] };
+  }
+
+  private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {
+    const { session, sayings } = this;
+    const { texts, series, copied } = session;
+    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied });
   }
 
   private series(): View['series'] {

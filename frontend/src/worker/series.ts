@@ -167,6 +167,15 @@ export class Series {
     return low;
   }
 
+  /** When the step of a record was sealed; null: the record is not known as a step's. */
+  timeOf(record: number): number | null {
+    // Backwards: it is most often of late, and a step that is not known says nothing of its neighbours.
+    const column = this.columns.record;
+    let step = this.length - 1;
+    while (step >= 0 && !(column[step]! <= record)) step--;
+    return step >= 0 && column[step] === record ? this.columns.time[step]! : null;
+  }
+
   /** The first steps without a usage before one that has it, or up to `through`, as [first, last], or null. */
   hole(through = -1): [number, number] | null {
     let first = -1;

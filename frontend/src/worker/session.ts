@@ -22,6 +22,7 @@ import { Navigator } from './navigator';
 import type { Light, Mode, Position } from './protocol';
 import { Series } from './series';
 import { Requests } from './source';
+import { Texts } from './texts';
 import { Trust } from './trust';
 
 export interface OpenOptions {
@@ -48,6 +49,7 @@ export class Session {
   /** Blocks that a copy made, with the generation that it began: it wears a mark in the tables. */
   readonly copied = new Map<number, number>();
   readonly memory = new RequestMemory();
+  readonly texts: Texts;
   /** Something that the page does not know yet, beside the map. */
   dirty = true;
   private readonly trust = new Trust();
@@ -78,6 +80,9 @@ export class Session {
       },
       wake,
     });
+    this.texts = new Texts(hello.record_text !== 'none', hello.block_size, this.memory, requests, () =>
+      this.changed(),
+    );
     this.mode = options.live && options.step === null ? 'follow' : 'at';
     const { lastStep, lastRecord } = options;
     this.head = new Head(
@@ -261,6 +266,7 @@ export class Session {
 
   private applied(fold: Fold, record: AnyRecord): void {
     this.trust.look(fold);
+    this.texts.note(record);
     if (record.type === 'step') this.noteCopies(fold, record);
     const every = Math.max(SNAPSHOT_OPERATIONS, 2 * fold.numBlocks);
     const last = this.kept.get(fold);

@@ -2,6 +2,7 @@
 
 import { unpackFrames } from '../ledger/frame';
 import type { StepColumns } from './series';
+import type { Told } from './transcripts';
 
 export class ServerError extends Error {
   override name = 'ServerError';
@@ -68,6 +69,22 @@ export class Requests {
 
   async frames(after: number, limit = 1 << 20): Promise<Uint8Array[]> {
     return unpackFrames(await this.bytes(`frames?after=${after}&limit_bytes=${limit}`));
+  }
+
+  /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
+  async pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }> {
+    return (await (await this.get('pieces')).json()) as never;
+  }
+
+  /** Token ids of contents; one that is not recorded is left out. */
+  async contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]> {
+    const query = ids.map((id) => `content=${id}`).join('&');
+    return ((await (await this.get(`contents?${query}`)).json()) as { contents: never[] }).contents;
+  }
+
+  /** What a request's sequences said, up to the last record that is committed. */
+  async transcript(request: number): Promise<Told> {
+    return (await (await this.get(`requests/${request}/tokens`)).json()) as Told;
   }
 
   liveUrl(after: number | null): string {

@@ -1,11 +1,10 @@
-/** What the inspector says of the selected block, or of the selected sequence or request. */
+/** What is selected, and what the inspector says of a block. */
 
 import type { Fold } from '../../ledger/fold';
 import { NONE } from '../../ledger/generated/constants';
-import type { Waiting } from '../../ledger/generated/types';
-import type { RequestStateName } from '../../ledger/requests';
 import type { EventList } from './events';
 import { rankInQueue } from './queue';
+import type { Sayings, Slots } from './said';
 
 /** What is selected: at most one block, and at most one sequence or request. */
 export interface Selection {
@@ -30,6 +29,10 @@ export interface BlockAnswer {
   readonly content: number;
   /** The content of the block before it: `NONE` for the first of a prompt, null when it is not known. */
   readonly parent: number | null;
+  /** How the text of the content begins, and that of its parent; null: not known. */
+  readonly start: string | null;
+  readonly parentStart: string | null;
+  readonly slots: Slots;
   readonly hits: number;
   /** null: not in the free queue. */
   readonly ticket: number | null;
@@ -42,32 +45,12 @@ export interface BlockAnswer {
   readonly biography: EventList | null;
 }
 
-export interface SequenceAnswer {
-  readonly sequence: number;
-  readonly label: string;
-  readonly index: number;
-  readonly parent: number | null;
-  readonly blocks: number;
-  readonly shared: number;
-  readonly tokens: number;
-}
-
-export interface RequestAnswer {
-  readonly request: number;
-  readonly sequence: number | null;
-  readonly name: string;
-  /** null: not in the engine at this step. */
-  readonly state: RequestStateName | null;
-  readonly prompt: number;
-  readonly maxTokens: number;
-  readonly n: number;
-  readonly priority: number;
-  readonly reason: Waiting | null;
-  readonly sequences: readonly SequenceAnswer[];
-  readonly story: EventList | null;
-}
-
-export function blockAnswer(fold: Fold, block: number, biography: EventList | null): BlockAnswer | null {
+export function blockAnswer(
+  fold: Fold,
+  block: number,
+  biography: EventList | null,
+  sayings: Sayings,
+): BlockAnswer | null {
   const { blocks, requests, contents } = fold;
   if (block < 0 || block >= blocks.size) return null;
   const content = blocks.content[block]!;
@@ -79,13 +62,19 @@ export function blockAnswer(fold: Fold, block: number, biography: EventList | nu
       b = blocks.content.indexOf(content, b + 1);
     }
   }
+  const parent = content === NONE ? null : (contents.parent(content) ?? null);
+  const startOf = (id: number | null): string | null =>
+    id === null || id === NONE ? null : sayings.start(id, fold.record);
   return {
     block,
     generation: blocks.generation[block]!,
     count: blocks.count[block]!,
     filled: blocks.filled[block]!,
     content,
-    parent: content === NONE ? null : (contents.parent(content) ?? null),
+    parent,
+    start: startOf(content),
+    parentStart: startOf(parent),
+    slots: sayings.slots(fold, block),
     hits: blocks.hits[block]!,
     ticket: Number.isNaN(ticket) ? null : ticket,
     rank: rankInQueue(blocks, block),
@@ -101,52 +90,6 @@ export function blockAnswer(fold: Fold, block: number, biography: EventList | nu
     pins: [...(fold.pins.map.get(block) ?? [])].map(([pin, times]) => ({ pin, times })),
     twins,
     biography,
-  };
-}
-
-export function requestAnswer(
-  fold: Fold,
-  request: number,
-  sequence: number | null,
-  story: EventList | null,
-): RequestAnswer | null {
-  const { requests, blocks } = fold;
-  const facts = requests.facts.get(request);
-  if (facts === undefined && !requests.rows.has(request)) return null;
-  const sequences: SequenceAnswer[] = [];
-  for (const [id, row] of requests.sequences) {
-    if (row.request !== request || row.dropped) continue;
-    const table = fold.tables.get(id, 0);
-    let shared = 0;
-    let tokens = 0;
-    for (let position = 0; position < (table?.end ?? 0); position++) {
-      const block = table!.blocks[position]!;
-      if (block >= blocks.size) continue;
-      if (blocks.count[block]! > 1) shared++;
-      tokens += blocks.filled[block]!;
-    }
-    sequences.push({
-      sequence: id,
-      label: requests.memory.label(id),
-      index: row.index,
-      parent: row.parent,
-      blocks: table?.size ?? 0,
-      shared,
-      tokens,
-    });
-  }
-  return {
-    request,
-    sequence,
-    name: facts?.name ?? '',
-    state: requests.rows.get(request)?.state ?? null,
-    prompt: facts?.promptTokens ?? 0,
-    maxTokens: facts?.maxTokens ?? 0,
-    n: facts?.n ?? 1,
-    priority: facts?.priority ?? 0,
-    reason: requests.reason(request),
-    sequences: sequences.sort((a, b) => a.index - b.index),
-    story,
   };
 }
 

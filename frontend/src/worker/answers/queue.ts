@@ -9,6 +9,8 @@ export interface QueueAnswer {
   readonly length: number;
   /** What the head would lose: a content, or `NONE`. */
   readonly loses: number;
+  /** How its text begins; null: not known. */
+  readonly start: string | null;
   readonly hits: number;
 }
 
@@ -62,13 +64,19 @@ export function rankInQueue(blocks: Blocks, block: number): number | null {
   return rank;
 }
 
-export function queueAnswer(blocks: Blocks, k: number): QueueAnswer {
+export function queueAnswer(
+  blocks: Blocks,
+  k: number,
+  startOf: (content: number) => string | null,
+): QueueAnswer {
   const head = headOfQueue(blocks, k);
   const next = head[0];
+  const loses = next === undefined ? NONE : blocks.content[next]!;
   return {
     head,
     length: blocks.tally[0]! + blocks.tally[1]!,
-    loses: next === undefined ? NONE : blocks.content[next]!,
+    loses,
+    start: loses === NONE ? null : startOf(loses),
     hits: next === undefined ? 0 : blocks.hits[next]!,
   };
 }

@@ -1,0 +1,118 @@
+/**
+ * The text of a session: transcripts, contents and pieces, from what this page folds, and from the server where it did
+ * not fold them.
+ *
+ *     records ──▶ transcripts, contents, pieces ◀── requests for what is looked at and not here
+ *
+ * Nothing is asked for twice at once, and what is not there yet is asked for again a little later, as long as somebody
+ * looks at it.
+ */
+
+import type { AnyRecord } from '../ledger/fold';
+import type { RequestMemory } from '../ledger/requests';
+import { Interned } from './interned';
+import { takePieces } from './pieces';
+import type { Requests } from './source';
+import { Transcripts } from './transcripts';
+
+/** ms between two tries for one thing: the server's index follows what it records. */
+const PAUSE = 700;
+/** How often a content is asked for before it counts as not recorded. */
+const TRIES = 5;
+const CONTENTS_AT_ONCE = 200;
+
+export class Texts {
+  readonly pieces = new Map<number, string>();
+  readonly contents: Interned;
+  readonly transcripts: Transcripts;
+  /** The requests that somebody looks at. */
+  wanted: ReadonlySet<number> = new Set();
+  /** All pieces that were told up to this record are here. */
+  private piecesKnown = -1;
+  /** When something may be asked for again; `Infinity`: it is on its way. */
+  private readonly next = new Map<string, number>();
+  private readonly missing = new Map<number, number>();
+  private readonly asked = new Set<number>();
+
+  constructor(
+    /** Is text recorded in this session at all? */
+    readonly recorded: boolean,
+    blockSize: number,
+    memory: RequestMemory,
+    private readonly requests: Pick<Requests, 'pieces' | 'contents' | 'transcript'>,
+    /** Something came, or may be asked for again. */
+    private readonly changed: () => void,
+  ) {
+    this.contents = new Interned(blockSize);
+    this.transcripts = new Transcripts(memory, (request) => this.wanted.has(request));
+  }
+
+  /** A fold applied a record. */
+  note(record: AnyRecord): void {
+    this.transcripts.note(record);
+    if (record.type !== 'text') return;
+    takePieces(this.pieces, record.pieces);
+    this.contents.note(record);
+  }
+
+  /** Ask for what is missing of a request as of a record. True: it is all here. */
+  want(request: number, record: number): boolean {
+    if (!this.recorded) return true;
+    this.wantPieces(record);
+    if (this.transcripts.complete(request, record)) return true;
+    this.ask(`request ${request}`, async () => {
+      this.transcripts.merge(await this.requests.transcript(request));
+    });
+    return false;
+  }
+
+  /** Ask for the pieces that were told before this page looked. */
+  wantPieces(record: number): void {
+    if (!this.recorded || record <= this.piecesKnown) return;
+    if (this.transcripts.saw(this.piecesKnown, record)) return;
+    this.ask('pieces', async () => {
+      const told = await this.requests.pieces();
+      for (const [token, piece] of Object.entries(told.pieces)) this.pieces.set(Number(token), piece);
+      this.piecesKnown = Math.max(this.piecesKnown, told.indexed_record ?? -1);
+    });
+  }
+
+  /** The tokens of a content; undefined: they are asked for; null: they are not recorded. */
+  content(content: number): Uint32Array | undefined | null {
+    if (!this.recorded) return null;
+    const found = this.contents.get(content);
+    if (found !== undefined) return found;
+    if ((this.missing.get(content) ?? 0) >= TRIES) return null;
+    this.asked.add(content);
+    this.ask('contents', () => this.fetchContents());
+    return undefined;
+  }
+
+  private async fetchContents(): Promise<void> {
+    // Those that were asked for last: what was looked at before is not looked at any more, or is asked for again.
+    const wanted = [...this.asked].slice(-CONTENTS_AT_ONCE);
+    this.asked.clear();
+    for (const { content, tokens } of await this.requests.contents(wanted)) {
+      if (tokens !== null) this.contents.set(content, Uint32Array.from(tokens));
+    }
+    for (const content of wanted) {
+      if (this.contents.get(content) === undefined)
+        this.missing.set(content, (this.missing.get(content) ?? 0) + 1);
+    }
+  }
+
+  private ask(what: string, fetch: () => Promise<void>): void {
+    const now = performance.now();
+    if ((this.next.get(what) ?? 0) > now) return;
+    this.next.set(what, Number.POSITIVE_INFINITY);
+    fetch()
+      // A request that the server does not know yet is one that has just come; what fails otherwise fails again.
+      .catch(() => {})
+      .finally(() => {
+        this.next.set(what, performance.now() + PAUSE);
+        this.changed();
+        // Whoever looks asks again then.
+        setTimeout(this.changed, PAUSE);
+      });
+  }
+}
