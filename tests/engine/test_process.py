@@ -129,7 +129,7 @@ def test_a_held_engine_answers_steps_when_asked_and_goes_on_when_released(
     backend.wait(lambda: backend.records)
     assert backend.ask("1", "hold").result["held"] is True
     answer = backend.ask("2", "submit", prompt_tokens=40, max_tokens=4)
-    assert answer.result == {"request": 0, "name": "request-0", "refused": False}
+    assert answer.result == {"request": 0, "name": "request-0", "refused": False, "prompt_tokens": 40}
     assert not backend.of(Step)
     assert backend.ask("3", "step", steps=2).error is None
     backend.wait(lambda: len(backend.of(Step)) == 2)
