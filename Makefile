@@ -31,7 +31,7 @@ backend/kvarium/static/index.html: $(FRONTEND_SOURCES)
 	@touch $@
 
 build: setup ## the front end, into backend/kvarium/static
-	@$(MAKE) --no-print-directory backend/kvarium/static/index.html
+	@$(MAKE) --no-print-directory --silent backend/kvarium/static/index.html
 
 model: setup ## the model of the demo and of the tests, into the user's cache
 	@$(FETCH)
