@@ -46,6 +46,7 @@ class NullRunner:
     device = "cpu"
     eos_tokens = frozenset({EOS})
     kv_bytes_per_block = 0
+    vocab_size = 1 << 32
     vocabulary: Vocabulary | None = Bytes()
 
     def __init__(self, seed: int = 0, step_ms: float = 0.0, eos_every: int = 0) -> None:

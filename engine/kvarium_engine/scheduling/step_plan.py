@@ -50,6 +50,8 @@ class Runner(Protocol):
     """Each of these tokens ends a sequence; empty: none does."""
     kv_bytes_per_block: int
     """Bytes of keys and values in one block, of all layers; 0: there are none."""
+    vocab_size: int
+    """Token ids are below this."""
     vocabulary: Vocabulary | None
     """What its tokens mean; None: they have no text."""
 

@@ -1,0 +1,24 @@
+"""Copy whole blocks, keys and values of all layers at once: the device's half of copy-on-write.
+
+    pool [2, layers, num_blocks, block_size, kv_heads, head_dim]
+
+    sources   4   9            block 4  ──▶  block 15
+    targets  15   2            block 9  ──▶  block 2         in every layer, keys and values, in one launch
+
+Bytes moved: 2 (read and write) × 2 (K and V) × layers × block_size × kv_heads × head_dim × itemsize a block; for Llama 3.1 8B
+and blocks of 16 that is 2 MiB read and 2 MiB written, however long the shared prompt is.
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+
+def copy_blocks(pool: torch.Tensor, sources: Sequence[int], targets: Sequence[int]) -> None:
+    """Copy the blocks ``sources`` to ``targets``, pairwise, in ``pool`` (see above).
+
+    All is read before anything is written; no block is a target twice.
+    """
+    source = torch.tensor(sources, dtype=torch.int64, device=pool.device)
+    target = torch.tensor(targets, dtype=torch.int64, device=pool.device)
+    pool.index_copy_(2, target, pool.index_select(2, source))

@@ -1,0 +1,68 @@
+"""Attention of new tokens to all tokens of their sequences, through block tables.
+
+    pool, as slots [num_blocks × block_size, kv_heads, head_dim]
+
+    block table        [ 41,         7,         19 ]        block size 4, 10 tokens
+    slots of context     164 … 167   28 … 31    76 77 ‥ ‥    the last two slots are not filled: never read
+                          └──────────┴──────────┴── gathered in order of position ──▶ K, V [10, kv_heads, head_dim]
+
+Where a batch is padded to its longest context, a missing position reads the sequence's own first slot and is masked: a
+slot that was never filled, or filled by somebody else, is not read at all. KV heads are broadcast to their query heads,
+never copied.
+
+Bytes moved a decoded token: the keys and values of its context once, 2 × context × kv_heads × head_dim × itemsize.
+"""
+
+import torch
+from torch.nn.functional import scaled_dot_product_attention
+
+
+def decode_attention(
+    query: torch.Tensor,
+    key_pool: torch.Tensor,
+    value_pool: torch.Tensor,
+    context: torch.Tensor,
+    mask: torch.Tensor,
+    scaling: float,
+) -> torch.Tensor:
+    """One new token a sequence attends to its context, its own key included.
+
+    ``query`` ``[sequences, heads, head_dim]``; one layer's pools ``[num_blocks, block_size, kv_heads, head_dim]``;
+    ``context`` ``[sequences, longest]`` i64, the slot of each position; ``mask`` ``[sequences, longest]`` bool, true where a position is
+    attended to. Returns ``[sequences, heads, head_dim]``.
+    """
+    sequences, heads, head_dim = query.shape
+    kv_heads = key_pool.shape[2]
+    key = key_pool.flatten(0, 1)[context].transpose(1, 2)
+    value = value_pool.flatten(0, 1)[context].transpose(1, 2)
+    # The query heads that share a KV head stand in the place of query positions, which broadcasts it without a copy.
+    grouped = query.view(sequences, kv_heads, heads // kv_heads, head_dim)
+    out = scaled_dot_product_attention(grouped, key, value, attn_mask=mask[:, None, None, :], scale=scaling)
+    return out.reshape(sequences, heads, head_dim)
+
+
+def prefill_attention(
+    query: torch.Tensor,
+    key_pool: torch.Tensor,
+    value_pool: torch.Tensor,
+    context: torch.Tensor,
+    mask: torch.Tensor,
+    scaling: float,
+) -> torch.Tensor:
+    """A chunk of one sequence's tokens attends to what stands before each of them, earlier chunks included.
+
+    ``query`` ``[tokens, heads, head_dim]``; ``context`` ``[length]`` i64, the slot of each position up to the chunk's end;
+    ``mask`` ``[tokens, length]`` bool. Returns ``[tokens, heads, head_dim]``.
+    """
+    tokens, heads, head_dim = query.shape
+    kv_heads = key_pool.shape[2]
+    group = heads // kv_heads
+    key = key_pool.flatten(0, 1)[context].transpose(0, 1)
+    value = value_pool.flatten(0, 1)[context].transpose(0, 1)
+    # [kv_heads, group, tokens, head_dim]: a stride of 0 over the group broadcasts each KV head without a copy.
+    grouped = query.view(tokens, kv_heads, group, head_dim).permute(1, 2, 0, 3)
+    wide = (kv_heads, group, len(context), head_dim)
+    out = scaled_dot_product_attention(
+        grouped, key[:, None].expand(wide), value[:, None].expand(wide), attn_mask=mask, scale=scaling
+    )
+    return out.permute(2, 0, 1, 3).reshape(tokens, heads, head_dim)

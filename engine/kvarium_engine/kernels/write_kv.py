@@ -1,0 +1,27 @@
+"""Write the keys and values of new tokens to their slots.
+
+    key    [tokens, kv_heads, head_dim]        token 0   token 1   token 2
+    slots  [tokens]                              127       304       305
+                                                  │         │         │
+    pool   [num_blocks × block_size, …]   … 126 [127] 128 … [304]   [305] …        slot = block × block size + offset
+
+Bytes moved: each token's keys and values are read once and written once, 2 × 2 × kv_heads × head_dim × itemsize.
+"""
+
+import torch
+
+
+def write_kv(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    key_pool: torch.Tensor,
+    value_pool: torch.Tensor,
+    slots: torch.Tensor,
+) -> None:
+    """Scatter ``key`` and ``value`` ``[tokens, kv_heads, head_dim]`` into one layer's pools by ``slots`` (``[tokens]`` i64).
+
+    The pools are ``[num_blocks, block_size, kv_heads, head_dim]`` and contiguous; they are written in place. Slots are
+    distinct. This is the torch reference of vLLM's ``reshape_and_cache``.
+    """
+    key_pool.flatten(0, 1).index_copy_(0, slots, key)
+    value_pool.flatten(0, 1).index_copy_(0, slots, value)

@@ -1,0 +1,91 @@
+"""The attention function that a model of transformers calls in each layer, in place of its own.
+
+    model.forward ─▶ layer i: q, k, v ─▶ paged_attention(module, q, k, v, …)
+                                          ├─ write k, v to layer i's slots
+                                          └─ attend through the block tables
+
+transformers looks the function up by name (``ALL_ATTENTION_FUNCTIONS``, ``attn_implementation=NAME``) and gives it what any
+attention gets; which batch is computed, and in which cache, is told by :func:`attending` around the forward.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+from transformers import AttentionInterface
+
+from kvarium_engine.kernels.paged_attention import decode_attention, prefill_attention
+from kvarium_engine.kernels.write_kv import write_kv
+from kvarium_engine.model.batch import Batch
+from kvarium_engine.model.kv_cache import KVCache
+
+NAME = "kvarium_paged"
+
+UNSUPPORTED = ("softcap", "s_aux", "position_bias")
+"""Arguments by which some architectures change the scores, in a way that is not done here."""
+
+_current: ContextVar["tuple[Batch, KVCache] | None"] = ContextVar("kvarium_batch", default=None)
+
+
+@contextlib.contextmanager
+def attending(batch: Batch, cache: KVCache) -> Iterator[None]:
+    """Within this context, the attention of a model computes ``batch`` in ``cache``."""
+    token = _current.set((batch, cache))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def paged_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    sliding_window: int | None = None,
+    **kwargs: Any,
+) -> tuple[torch.Tensor, None]:
+    """One layer's attention, by the interface of transformers.
+
+    ``query`` ``[1, heads, tokens, head_dim]``, ``key`` and ``value`` ``[1, kv_heads, tokens, head_dim]``, already rotated.
+    Returns ``[1, tokens, heads, head_dim]``. A ``sliding_window`` of w lets a token see itself and the w - 1 before it.
+    Raises :class:`NotImplementedError` for what would change the scores and is not done here.
+    """
+    current = _current.get()
+    assert current is not None, "the model was called outside of attending()"
+    for name in UNSUPPORTED:
+        if kwargs.get(name) is not None:
+            raise NotImplementedError(f"attention with {name} is not supported")
+    batch, cache = current
+    layer = module.layer_idx
+    assert isinstance(layer, int), f"{type(module).__name__} has no layer_idx"
+    if scaling is None:
+        scaling = query.shape[-1] ** -0.5
+    keys, values = cache.layer(layer)
+    write_kv(key[0].transpose(0, 1), value[0].transpose(0, 1), keys, values, batch.slots)
+    rows = query[0].transpose(0, 1)
+    parts: list[torch.Tensor] = []
+    if batch.decodes:
+        mask = batch.mask
+        if sliding_window is not None:
+            place = torch.arange(mask.shape[1], device=mask.device)
+            mask = mask & (place >= batch.lengths[:, None] - sliding_window)
+        parts.append(decode_attention(rows[: batch.decodes], keys, values, batch.context, mask, scaling))
+    for chunk in batch.chunks:
+        place = torch.arange(len(chunk.context), device=query.device)
+        asked = place[chunk.start :, None]
+        mask = place <= asked
+        if sliding_window is not None:
+            mask = mask & (place > asked - sliding_window)
+        parts.append(
+            prefill_attention(rows[chunk.first : chunk.last], keys, values, chunk.context, mask, scaling)
+        )
+    out = parts[0] if len(parts) == 1 else torch.cat(parts)
+    return out[None], None
+
+
+AttentionInterface.register(NAME, paged_attention)

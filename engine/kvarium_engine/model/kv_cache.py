@@ -1,0 +1,47 @@
+"""The memory that the block pool hands out: keys and values of all layers.
+
+[2 (K, V), layers, num_blocks, block_size, kv_heads, head_dim]        one tensor, so that a block is copied in one launch
+    └─ layer i's pools are its views [num_blocks, block_size, kv_heads, head_dim]
+"""
+
+from collections.abc import Sequence
+
+import torch
+
+from kvarium_engine.kernels.copy_blocks import copy_blocks
+from kvarium_engine.model.geometry import Geometry
+
+
+class KVCache:
+    """Keys and values of ``num_blocks`` blocks on ``device``. Raises what torch raises when the memory is not there."""
+
+    def __init__(
+        self, geometry: Geometry, num_blocks: int, block_size: int, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        self.block_size = block_size
+        shape = (
+            2,
+            geometry.layers,
+            num_blocks,
+            block_size,
+            geometry.kv_heads,
+            geometry.head_dim,
+        )
+        # Zeros, so that all of it is really there before the first request comes.
+        self.pool = torch.zeros(shape, dtype=dtype, device=device)
+        self._layers = list(zip(self.pool[0].unbind(0), self.pool[1].unbind(0), strict=True))
+
+    @property
+    def bytes_per_block(self) -> int:
+        """Bytes of keys and values in one block, of all layers."""
+        return self.pool[:, :, 0].numel() * self.pool.element_size()
+
+    def layer(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """One layer's key pool and value pool, ``[num_blocks, block_size, kv_heads, head_dim]`` each."""
+        return self._layers[index]
+
+    def copy(self, copies: Sequence[tuple[int, int]]) -> None:
+        """Copy blocks, (source, target) each, in all layers."""
+        if copies:
+            sources, targets = zip(*copies, strict=True)
+            copy_blocks(self.pool, sources, targets)

@@ -1,0 +1,104 @@
+"""The torch runner: a decoder of transformers, unchanged, on a paged cache.
+
+plan ──▶ copies (copy-on-write) ──▶ batch ──▶ forward ──▶ logits of the wanted rows ──▶ sampler ──▶ tokens
+         before anything is written           each layer writes K and V to its slots, and attends through block tables
+"""
+
+import torch
+from transformers import PreTrainedModel
+
+from kvarium_engine.model.attention import NAME, attending
+from kvarium_engine.model.batch import Batch, Sample, samples_of
+from kvarium_engine.model.geometry import Geometry, geometry_of
+from kvarium_engine.model.kv_cache import KVCache
+from kvarium_engine.model.sampler import Draw, sample
+from kvarium_engine.scheduling.step_plan import StepPlan
+from kvarium_engine.vocabulary import Vocabulary
+
+_SEED_STRIDE = 0x9E3779B97F4A7C15
+
+
+class TorchRunner:
+    """Runs ``model`` where it lies, with a cache of ``num_blocks`` blocks in the model's dtype.
+
+    The model must have been loaded with the attention function of :mod:`kvarium_engine.model.attention`
+    (:func:`kvarium_engine.model.loader.load_model` does that); raises :class:`ValueError` otherwise. ``seed`` is used for
+    requests that give none.
+    """
+
+    name = "torch"
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        vocabulary: Vocabulary | None,
+        name: str,
+        num_blocks: int,
+        block_size: int = 16,
+        seed: int = 0,
+    ) -> None:
+        if model.config._attn_implementation != NAME:
+            raise ValueError(f"the model attends by {model.config._attn_implementation!r}, not by {NAME!r}")
+        self.model = name
+        self.vocabulary: Vocabulary | None = vocabulary
+        self.geometry: Geometry = geometry_of(model.config.get_text_config().to_dict())
+        self.vocab_size = self.geometry.vocab_size
+        self.eos_tokens = eos_tokens_of(model)
+        self.device = device_name(model.device)
+        self.dtype = str(model.dtype).removeprefix("torch.")
+        self.cache = KVCache(self.geometry, num_blocks, block_size, model.dtype, model.device)
+        self.kv_bytes_per_block = self.cache.bytes_per_block
+        self._module: PreTrainedModel | None = model.eval().requires_grad_(False)
+        self._seed = seed
+
+    def execute(self, plan: StepPlan) -> list[int]:
+        """Run the step; see :class:`kvarium_engine.scheduling.step_plan.Runner`."""
+        with torch.inference_mode():
+            self.cache.copy(plan.copies)
+            logits = self.forward(Batch(plan, self.cache.block_size, self.cache.pool.device))
+            samples = list(samples_of(plan))
+            if not samples:
+                return []
+            return sample(logits, [item.row for item in samples], [self._draw(item) for item in samples])
+
+    def forward(self, batch: Batch) -> torch.Tensor:
+        """Compute a batch: keys and values go to their slots; the logits ``[rows, vocabulary]`` of its ``rows`` come back."""
+        module = self._module
+        assert module is not None, "the runner was closed"
+        with torch.inference_mode(), attending(batch, self.cache):
+            logits: torch.Tensor = module(
+                input_ids=batch.input_ids[None],
+                position_ids=batch.positions[None],
+                use_cache=False,
+                logits_to_keep=batch.rows,
+            ).logits[0]
+        return logits
+
+    def _draw(self, item: Sample) -> Draw:
+        request = item.sequence.request
+        params = request.params
+        # Apart from each other, and from the seeds that requests give themselves.
+        seed = params.seed if params.seed is not None else (self._seed + 1) * _SEED_STRIDE + request.id
+        return Draw(
+            params.temperature, params.top_k, params.top_p, seed, item.sequence_index, item.sequence.length
+        )
+
+    def close(self) -> None:
+        """Let go of the model; the process that ends gives the memory back."""
+        self._module = None
+
+
+def eos_tokens_of(model: PreTrainedModel) -> frozenset[int]:
+    """The tokens that end a sequence, as the model's generation config has them, else its config."""
+    for config in (model.generation_config, model.config):
+        found = getattr(config, "eos_token_id", None)
+        if found is not None:
+            return frozenset([found] if isinstance(found, int) else found)
+    return frozenset()
+
+
+def device_name(device: torch.device) -> str:
+    """``cpu``, or ``cuda:`` with the card's name."""
+    if device.type == "cuda":
+        return f"cuda: {torch.cuda.get_device_name(device)}"
+    return device.type
