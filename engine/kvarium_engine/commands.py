@@ -25,7 +25,21 @@ def engine(
             "Without: nothing is recorded."
         ),
     ] = None,
-    runner: Annotated[str, typer.Option(help="null: no model, seeded tokens.")] = "null",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="The model to run: a name that `kvarium models ls` lists, or a folder in transformers' layout."
+        ),
+    ] = None,
+    runner: Annotated[
+        str | None,
+        typer.Option(
+            help="torch runs the --model; null: no model, seeded tokens. Default: torch with a --model."
+        ),
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(help="auto (as the weights are stored), float32, bfloat16 or float16.")
+    ] = "auto",
     trace: Annotated[
         Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
     ] = None,
@@ -33,9 +47,20 @@ def engine(
         float, typer.Option(help="Of the trace: 1 as stamped, 2 twice as fast, 0 as fast as possible.")
     ] = 1.0,
     mix: Annotated[
-        bool, typer.Option("--mix/--no-mix", help="Without a trace: feed the seeded mix of requests.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--mix/--no-mix",
+            help="Feed the seeded mix of requests; the null runner's default where nothing else feeds it.",
+        ),
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Feed the conversations of the demo; they leave room for prompts.")
+    ] = False,
     num_gpu_blocks_override: Annotated[int | None, typer.Option(help="Blocks of the pool.")] = None,
+    kv_cache_memory_bytes: Annotated[
+        int | None,
+        typer.Option(help="Bytes of keys and values, instead of a number of blocks; default 1 GiB."),
+    ] = None,
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
     max_num_batched_tokens: Annotated[int | None, typer.Option(help="Tokens a step.")] = None,
     max_num_seqs: Annotated[int, typer.Option(help="Sequences that run at once.")] = 256,
@@ -90,10 +115,14 @@ def engine(
         connect=connect,
         token=os.environ.get(TOKEN_VARIABLE, ""),
         runner=runner,
+        model=model,
+        dtype=dtype,
         trace=trace,
         speed=speed,
         mix=mix,
+        demo=demo,
         num_blocks=num_gpu_blocks_override,
+        kv_cache_memory_bytes=kv_cache_memory_bytes,
         block_size=block_size,
         max_num_batched_tokens=max_num_batched_tokens,
         max_num_seqs=max_num_seqs,

@@ -23,12 +23,14 @@ from types import FrameType
 
 from kvarium_engine.engine import Engine
 from kvarium_engine.errors import LinkFailedError, NotRecordedError, UsageError
+from kvarium_engine.handshake import hello
 from kvarium_engine.health import HealthMeter
-from kvarium_engine.model.null_runner import NullRunner
-from kvarium_engine.options import Options, Resolved, hello, resolve
+from kvarium_engine.options import Options, Resolved, resolve
+from kvarium_engine.runners import make_runner
 from kvarium_engine.steering import Steering
 from kvarium_engine.tally import Tally
 from kvarium_engine.workload import NoWorkload, Workload
+from kvarium_engine.workload.demo import Demo
 from kvarium_engine.workload.mix import Mix
 from kvarium_engine.workload.mooncake import Trace
 from kvarium_ledger.ledger import Ledger, Sealed
@@ -49,9 +51,6 @@ FAULT_STATUS = 70
 DRAIN_S = 5.0
 """At the end, how long a backend may acknowledge nothing before the engine ends without it."""
 
-_EOS_EVERY = 40
-"""In the mix, one sampled token in so many ends its sequence."""
-
 
 class Process:
     """One run: an engine, its workload, and a link where there is a backend."""
@@ -66,9 +65,7 @@ class Process:
         self._signals: Counter[int] = Counter()
         self.link: Link | None = None
         self.workload = _workload(options, self.resolved)
-        runner = NullRunner(
-            options.seed, self.resolved.step_ms, _EOS_EVERY if isinstance(self.workload, Mix) else 0
-        )
+        runner = make_runner(options, self.resolved, _say)
         ledger = Ledger(self._sink)
         if options.connect is not None:
             greeting = hello(options, self.resolved, runner, ledger)
@@ -265,7 +262,9 @@ def _workload(options: Options, resolved: Resolved) -> Workload:
     config = resolved.config
     if resolved.trace is not None:
         return Trace(resolved.trace, options.speed)
-    if not options.mix:
+    if resolved.workload == "demo":
+        return Demo(options.seed)
+    if resolved.workload == "none":
         return NoWorkload()
     return Mix(config.num_blocks, config.block_size, config.scheduler.max_num_seqs, options.seed)
 

@@ -1,0 +1,63 @@
+"""The engine's first words to a backend: who it is, and what a fold needs to know."""
+
+import os
+import uuid
+
+from kvarium_engine.options import Options, Resolved
+from kvarium_engine.scheduling.step_plan import Runner
+from kvarium_ledger.ledger import Ledger
+from kvarium_ledger.messages import Hello
+from kvarium_ledger.records import VERSION
+
+SOURCE = "kvarium"
+
+
+def _told(tokens: frozenset[int]) -> int | str | None:
+    """Some tokens as one value of the handshake: a number, several as "1,2"."""
+    if len(tokens) < 2:
+        return next(iter(tokens), None)
+    return ",".join(map(str, sorted(tokens)))
+
+
+def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) -> Hello:
+    """The engine's first words."""
+    config, scheduler, model = resolved.config, resolved.config.scheduler, resolved.model
+    work: str = resolved.workload
+    if options.trace is not None:
+        work = options.trace.name.encode(errors="replace").decode()
+    subject = work if model is None else runner.model + (", demo" if work == "demo" else "")
+    return Hello(
+        version=VERSION,
+        session=str(uuid.uuid4()),
+        utc_us=ledger.utc_us,
+        num_blocks=config.num_blocks,
+        block_size=config.block_size,
+        engine=SOURCE,
+        model=runner.model,
+        runner=runner.name,
+        device=runner.device,
+        name=options.name or f"{subject}, {config.num_blocks} blocks",
+        kv_bytes_per_block=runner.kv_bytes_per_block,
+        allow_control=resolved.allow_control,
+        record_text=options.record_text,
+        pid=os.getpid(),
+        config={
+            "max_num_batched_tokens": scheduler.max_num_batched_tokens,
+            "max_num_seqs": scheduler.max_num_seqs,
+            "max_model_len": scheduler.max_model_len,
+            "enable_prefix_caching": config.enable_prefix_caching,
+            "prefix_caching_hash_algo": "sha256_cbor",
+            "prefix_caching_hash_seed": config.hash_seed,
+            "scheduling_policy": scheduler.policy,
+            "free_order": config.free_order,
+            "block_size": config.block_size,
+            "num_gpu_blocks_override": config.num_blocks,
+            "seed": options.seed,
+            "workload": work,
+            "speed": options.speed if resolved.trace is not None else None,
+            "step_ms": resolved.step_ms if model is None else None,
+            "dtype": None if model is None else model.dtype,
+            "eos_token": _told(runner.eos_tokens),
+            "chat_template": runner.vocabulary is not None and runner.vocabulary.has_chat_template,
+        },
+    )
