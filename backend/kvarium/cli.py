@@ -4,13 +4,12 @@ import contextlib
 import json
 import os
 import sys
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kvarium import __version__
+from kvarium import __version__, extensions
 from kvarium.errors import DamagedRecordingError, KvariumError
 
 if TYPE_CHECKING:
@@ -105,10 +104,10 @@ def _root(
 # -- serving ------------------------------------------------------------------------------------------------------------
 
 
-def _engine_options(given: list[str], runner: str, host: str) -> list[str]:
+def _engine_options(given: list[str], host: str) -> list[str]:
     from kvarium.security import is_loopback
 
-    options = ["--runner", runner, *given]
+    options = given.copy()
     told = {"--allow-control", "--no-allow-control"} & set(given)
     if not is_loopback(host) and not told:
         # Whoever reaches the page could hold the engine.
@@ -156,8 +155,13 @@ def serve(
         ),
     ] = True,
     runner: Annotated[
-        str, typer.Option(metavar="null|torch", help="The engine's runner: without tensors, or with a model.")
-    ] = "null",
+        str | None,
+        typer.Option(
+            metavar="null|torch",
+            help="The engine's runner: without tensors, or with a model; default: torch where there is a --model.",
+            show_default=False,
+        ),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
     exit_with_engine: Annotated[
         bool, typer.Option("--exit-with-engine", help="End when the engine ends, with its exit status.")
@@ -169,7 +173,8 @@ def serve(
     """
     if not engine and context.args:
         raise KvariumError(f"{' '.join(context.args)}: options of an engine, but --no-engine starts none")
-    given = _engine_options(context.args, runner, host) if engine else None
+    chosen = [] if runner is None else ["--runner", runner]
+    given = _engine_options([*chosen, *context.args], host) if engine else None
     check = None if given is None else _check_options("kvarium serve", given)
     from kvarium.serve import ServeOptions
 
@@ -199,16 +204,26 @@ def demo(
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
     ] = True,
+    runner: Annotated[
+        str, typer.Option(metavar="torch|null", help="null: no model, and a seeded mix of requests.")
+    ] = "null",
+    model: Annotated[
+        str, typer.Option(metavar="NAME|FOLDER", help="The model; one that is not here yet is fetched.")
+    ] = "smollm2-135m",
 ) -> None:
-    """Show an engine without a model that serves a seeded mix of requests.
+    """Show an engine that talks: a small model on a small pool, where everything happens within a minute.
 
     All other options are the engine's and passed on to it: `kvarium engine --help` lists them.
     """
-    more = [] if duration is None else ["--duration", str(duration)]
-    given = _engine_options([*context.args, *more], "null", "127.0.0.1")
+    from kvarium import demo as demonstration
+
+    given = context.args if duration is None else [*context.args, "--duration", str(duration)]
+    given = demonstration.engine_options(given, runner, model)
     check = _check_options("kvarium demo", given)
     from kvarium.serve import ServeOptions
 
+    if demonstration.fetch_if_missing(given, check):
+        check = _check_options("kvarium demo", given)
     _serve(
         db,
         ServeOptions(
@@ -347,37 +362,10 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
     raise typer.Exit(0 if findings.good else 1)
 
 
-# -- commands of other packages -----------------------------------------------------------------------------------------
-
-
-def _missing(entry: EntryPoint, error: Exception) -> None:
-    """A command that can't be loaded is listed all the same, and says what to install."""
-
-    @app.command(entry.name, context_settings=_PASS_ON | {"help_option_names": []})
-    def command(context: typer.Context) -> None:
-        raise KvariumError(
-            f"`kvarium {entry.name}` can't be loaded ({error}): pip install 'kvarium[engine]' brings what it needs"
-        )
-
-    command.__doc__ = f"(not installed: {error})"
-
-
-def _load_commands(args: list[str]) -> None:
-    """Let other packages add their commands, unless one of these here is asked for."""
-    own = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
-    if args and args[0] in (*own, "sessions", "--version"):
-        return
-    for entry in sorted(entry_points(group="kvarium.commands"), key=lambda found: found.name):
-        try:
-            entry.load()(app)
-        except (ImportError, AttributeError) as error:
-            _missing(entry, error)
-
-
 def main() -> None:
     """The entry point `kvarium`: whatever goes wrong, the user gets one line and an exit status."""
     try:
-        _load_commands(sys.argv[1:])
+        extensions.load(app, sys.argv[1:])
         app()
     except DamagedRecordingError as error:
         print(f"kvarium: damaged recording: {error}", file=sys.stderr)

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from functools import partial
+from typing import Literal
 
 from kvarium.errors import DamagedRecordingError, KvariumError, UnknownSessionError
 from kvarium.follower import Follower
@@ -20,6 +21,9 @@ from kvarium.recording.writer import RecordingFault, Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import VERSION
+
+EngineState = Literal["none", "starting", "linked", "ended"]
+"""What is known of an engine: none was started and none is linked; or how far the one that was started here is."""
 
 MAX_VIEWERS = 1000
 MAX_EXPORTS = 2
@@ -56,6 +60,8 @@ class Hub:
         self.linked = asyncio.Event()
         self.writer: Writer | None = None
         self.drain_seconds = 3.0
+        self.started_engine: EngineState = "none"
+        """How far the engine that this server started is, if it started one."""
         self._grace_seconds = grace_seconds
         self._ring_bytes = ring_bytes
         self._by_number: dict[int, LiveSession] = {}
@@ -212,6 +218,12 @@ class Hub:
     def lost_records(self) -> int:
         """How many records were received and are not stored, for all sessions since the start."""
         return 0 if self.writer is None else self.writer.lost_records
+
+    @property
+    def engine_state(self) -> EngineState:
+        """Is an engine linked, or does one start, or has it ended?"""
+        linked = any(session.link is not None for session in self.live.values())
+        return "linked" if linked else self.started_engine
 
     # -- engines ----------------------------------------------------------------------------------------------------
 

@@ -37,11 +37,23 @@ def engine_is_installed() -> bool:
         return False
 
 
+def option_of(options: Sequence[str], name: str) -> str | None:
+    """The value that an option was given last, if it was."""
+    found = None
+    for position, option in enumerate(options):
+        if option == name and position + 1 < len(options):
+            found = options[position + 1]
+        elif option.startswith(f"{name}="):
+            found = option.partition("=")[2]
+    return found
+
+
 class OptionsCheck:
     """The engine's own check of its options, in a process beside this one; ``command`` is what the user typed."""
 
     def __init__(self, command: str, options: Sequence[str]) -> None:
         self._command = command
+        self._outcome: tuple[int, str] | None = None
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", _MODULE, "--check", *options],
             env=os.environ | {_COMMAND_VARIABLE: command},
@@ -54,6 +66,11 @@ class OptionsCheck:
 
     def wait(self) -> tuple[int, str]:
         """Its exit status, and what it says about the options where that is not 0."""
+        if self._outcome is None:
+            self._outcome = self._wait()
+        return self._outcome
+
+    def _wait(self) -> tuple[int, str]:
         try:
             _, said = self._process.communicate()
         except BaseException:
@@ -67,8 +84,8 @@ class OptionsCheck:
         return (status, text) if status >= 0 else (128 - status, text)
 
 
-def _die_with_parent() -> Callable[[], None] | None:
-    """On Linux, have the kernel end the engine when the server is killed; elsewhere its broken link is all it sees."""
+def die_with_parent() -> Callable[[], None] | None:
+    """On Linux, have the kernel end a child when this process is killed; elsewhere an engine's broken link is all it sees."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)
@@ -98,7 +115,7 @@ class EngineProcess:
             env=self._environment,
             stdin=asyncio.subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=_die_with_parent(),
+            preexec_fn=die_with_parent(),
         )
 
     @property

@@ -7,6 +7,7 @@ import secrets
 import signal
 import socket
 import sys
+import time
 import webbrowser
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ import uvicorn
 
 from kvarium.app import Application
 from kvarium.errors import KvariumError
-from kvarium.launch import EngineProcess
+from kvarium.hub import EngineState
+from kvarium.launch import EngineProcess, option_of
 from kvarium.recording.database import Database
 from kvarium.security import is_loopback
 from kvarium.terminal import shown
@@ -158,6 +160,10 @@ class _Run:
                 self.options.engine_token or "",
                 self.options.engine_options,
             )
+            self._set_engine_state("starting")
+            model = option_of(self.options.engine_options, "--model")
+            if model is not None:
+                self.options.say(f"loading {shown(model)} …")
             await self._engine.start()
             following = asyncio.create_task(self._follow_engine(self._engine))
             following.add_done_callback(lambda _: self._stop.set())
@@ -175,6 +181,7 @@ class _Run:
         say = self.options.say
         hub = self._application.hub
         assert hub is not None
+        began = time.monotonic()
         linking = asyncio.create_task(hub.linked.wait())
         ending = asyncio.create_task(engine.wait())
         await asyncio.wait({linking, ending}, return_when=asyncio.FIRST_COMPLETED)
@@ -182,11 +189,15 @@ class _Run:
         linking.cancel()
         for session in hub.live.values() if linked else ():
             hello = session.hello
+            what = f"{shown(hello.model)} on {shown(hello.device)}, " if hello.runner != "null" else ""
             say(
-                f"engine linked: session {session.id}, {shown(hello.runner)} runner, "
-                f"{hello.num_blocks} blocks of {hello.block_size}"
+                f"engine linked after {time.monotonic() - began:.1f} s: session {session.id}, {what}"
+                f"{shown(hello.runner)} runner, {hello.num_blocks} blocks of {hello.block_size}"
             )
+        if linked:
+            self._set_engine_state("linked")
         status = await ending
+        self._set_engine_state("ended")
         hub.drain_seconds = _DRAIN_SECONDS
         how = "ended" if status == 0 else f"ended with status {status}"
         say(f"the engine {how}" + ("" if linked else " before it was linked"))
@@ -196,6 +207,10 @@ class _Run:
         self._status = (status or 1) if not linked else status
         if self._status < 0:
             self._status = 128 - self._status
+
+    def _set_engine_state(self, state: EngineState) -> None:
+        assert self._application.hub is not None
+        self._application.hub.started_engine = state
 
     def _greet(self) -> None:
         options = self.options

@@ -189,7 +189,8 @@ def test_the_engines_options_are_checked_before_anything_is_made(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     good = '{"timestamp": 0, "input_length": 1, "output_length": 1, "hash_ids": [1]}\n'
     (tmp_path / "bad.jsonl").write_text(good + "no json\n")
-    done = run(command, "--port", "0", *(arg.format(folder=tmp_path) for arg in args))
+    runner = ["--runner", "null"] if command == "demo" else []
+    done = run(command, "--port", "0", *runner, *(arg.format(folder=tmp_path) for arg in args))
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith(f"kvarium {command}: ")

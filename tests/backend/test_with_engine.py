@@ -1,6 +1,7 @@
 """The server with the real engine beside it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +49,16 @@ def test_a_run_to_its_end_is_recorded_and_verifies(db: Path) -> None:
 
 
 def test_a_demo_ends_by_itself(db: Path) -> None:
-    done = kvarium("demo", "--no-browser", "--port", "0", "--db", str(db), "--duration", "1.5")
+    done = kvarium(
+        "demo", "--runner", "null", "--no-browser", "--port", "0", "--db", str(db), "--duration", "1.5"
+    )
     assert done.returncode == 0, done.stderr
-    assert "http://127.0.0.1:" in done.stdout
+    url, where, linked, *summary, end = done.stdout.splitlines()
+    assert "http://127.0.0.1:" in url
+    assert str(db) in where
+    assert re.match(r"engine linked after \d\.\d s: session \S+, null runner, 512 blocks of 16", linked)
+    assert any(line.split()[0] == "evict" for line in summary), "the operations by kind"
+    assert end == "the engine ended"
     row = json.loads(kvarium("sessions", "show", "--db", str(db), "--json").stdout)
     assert row["state"] == "ended"
     assert row["steps"] > 5
@@ -58,7 +66,7 @@ def test_a_demo_ends_by_itself(db: Path) -> None:
 
 @pytest.mark.parametrize("command", ["serve", "demo"])
 def test_an_option_that_the_engine_does_not_know_is_refused_in_its_words(db: Path, command: str) -> None:
-    browser = ["--no-browser"] if command == "demo" else []
+    browser = ["--no-browser", "--runner", "null"] if command == "demo" else []
     done = kvarium(command, "--port", "0", "--db", str(db), "--no-such-option", "3", *browser)
     assert done.returncode != 0
     assert "--no-such-option" in done.stderr
@@ -83,6 +91,23 @@ def test_the_server_stays_when_its_engine_has_ended(db: Path) -> None:
         server.wait_ready()
         server.wait_line("the server stays")
         assert session_of(server)["state"] == "ended"
+        with server.http() as http:
+            assert http.get("/api/health").json()["engine"] == "ended"
+
+
+def test_the_page_can_tell_that_an_engine_starts(db: Path) -> None:
+    with process("serve", "--port", "0", "--db", str(db), *POOL) as server:
+        server.wait_ready()
+        with server.http() as http:
+            told = []
+
+            def linked() -> bool:
+                told.append(http.get("/api/health").json()["engine"])
+                return bool(told[-1] == "linked")
+
+            wait_for(linked)
+            assert set(told) <= {"none", "starting", "linked"}
+            assert told[0] != "linked", "it is loaded after the server answers"
 
 
 def test_hold_step_and_release_steer_the_engine(db: Path) -> None:

@@ -39,11 +39,12 @@ Number = Annotated[int, Query(ge=0, lt=1 << 53)]
 
 @router.get("/health")
 async def health(hub: HubDependency) -> Response:
-    """Is all well, and which version is it? Not ok: the recording can't be written, and why."""
+    """Is all well, which version is it, and how far is the engine? Not ok: the recording can't be written, and why."""
+    told = {"version": __version__, "engine": hub.engine_state}
     reason = hub.recording_error
     if reason is None:
-        return JSON({"ok": True, "version": __version__})
-    return JSON({"ok": False, "version": __version__, "reason": reason}, status_code=503)
+        return JSON({"ok": True, **told})
+    return JSON({"ok": False, **told, "reason": reason}, status_code=503)
 
 
 async def _read(call: Callable[[], Any]) -> Any:
