@@ -5,10 +5,12 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev &
 WORKDIR /src
 COPY . .
 # The engine serves no page.
-RUN PIP_NO_CACHE_DIR=1 KVARIUM_SKIP_FRONTEND=1 scripts/install.sh --extra engine /opt/kvarium
-RUN useradd --create-home kvarium && mkdir -p /models && chown kvarium /models
+RUN PIP_NO_CACHE_DIR=1 KVARIUM_SKIP_FRONTEND=1 scripts/install.sh --extra engine /opt/kvarium \
+  && install docker/engine.sh /opt/kvarium/bin/kvarium-engine
+RUN useradd --create-home kvarium && mkdir -p /cache && chown kvarium /cache
 USER kvarium
 WORKDIR /home/kvarium
-VOLUME /models
-ENV PATH=/opt/kvarium/bin:$PATH PYTHONUNBUFFERED=1
-CMD ["kvarium", "engine", "--connect", "ws://server:8642/api/engine"]
+# Models are fetched at the first start, and kept here.
+VOLUME /cache
+ENV PATH=/opt/kvarium/bin:$PATH PYTHONUNBUFFERED=1 KVARIUM_CACHE=/cache
+CMD ["kvarium-engine"]

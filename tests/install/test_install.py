@@ -1,8 +1,10 @@
-"""The wheel, installed by scripts/install.sh into a clean environment without torch, as the Dockerfiles do it."""
+"""The wheel, installed by scripts/install.sh into clean environments, as the Dockerfiles do it: without torch and with it."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +61,17 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin"
 
 
+@pytest.fixture(scope="session")
+def installed_engine(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the engine extra, and with the engine's start as the image has it."""
+    folder = tmp_path_factory.mktemp("engine")
+    script = ROOT / "scripts/install.sh"
+    done = run(script, "--extra", "engine", "--wheel", wheel, folder, PYTHON=sys._base_executable)  # type: ignore[attr-defined]
+    assert done.returncode == 0, done.stdout + done.stderr
+    shutil.copy(ROOT / "docker/engine.sh", folder / "bin/kvarium-engine")
+    return folder / "bin"
+
+
 def test_wheel_has_the_packages_and_the_page(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
@@ -92,6 +105,8 @@ def test_there_is_no_torch(installed: Path) -> None:
         ["serve", "--help"],
         ["verify", "--help"],
         ["engine", "--help"],
+        ["models", "--help"],
+        ["models", "ls"],
     ],
 )
 def test_command_works_without_torch(installed: Path, arguments: list[str]) -> None:
@@ -110,3 +125,42 @@ def test_missing_recording_is_said_plainly(installed: Path) -> None:
     assert done.returncode != 0
     assert "at-all.kvarium" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_model_can_not_be_fetched_without_torch_and_it_says_so(installed: Path, tmp_path: Path) -> None:
+    done = run(installed / "kvarium", "models", "fetch", "smollm2-135m", KVARIUM_CACHE=str(tmp_path))
+    assert done.returncode == 2
+    assert "pip install 'kvarium[engine]'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_image_s_engine_runs_a_model_on_a_server_elsewhere(
+    installed: Path, installed_engine: Path, tmp_path: Path
+) -> None:
+    """As docker-compose.yml has it: a server without torch, and an engine that fetches its model and links."""
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    clean |= {"KVARIUM_ENGINE_TOKEN": "a-token-for-this-test", "PYTHONUNBUFFERED": "1"}
+    serve = [installed / "kvarium", "serve", "--no-engine", "--port", "0", "--db", tmp_path / "runs.db"]
+    with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True, cwd="/", env=clean) as server:
+        assert server.stdout is not None
+        try:
+            address = next(
+                found[0] for line in server.stdout if (found := re.findall(r"ws://\S+/api/engine", line))
+            )
+            engine = run(
+                "sh",
+                installed_engine / "kvarium-engine",
+                PATH=f"{installed_engine}:{os.environ['PATH']}",
+                KVARIUM_ENGINE_TOKEN=clean["KVARIUM_ENGINE_TOKEN"],
+                KVARIUM_BACKEND=address,
+                KVARIUM_MODEL="smollm2-135m",
+                KVARIUM_ENGINE_ARGS="--demo --steps 30 --num-gpu-blocks-override 96",
+            )
+        finally:
+            server.terminate()
+            server.communicate(timeout=30)
+    assert engine.returncode == 0, engine.stdout + engine.stderr
+    listed = run(installed / "kvarium", "sessions", "ls", "--db", tmp_path / "runs.db", "--json")
+    (session,) = json.loads(listed.stdout)["sessions"]
+    assert session["runner"] == "torch"
+    assert session["steps"] >= 30
