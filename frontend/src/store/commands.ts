@@ -55,6 +55,7 @@ export const COMMANDS: readonly Command[] = [
   },
   { id: 'tables', keys: ['1'], group: 'panels', run: () => show('tables') },
   { id: 'scheduler', keys: ['2'], group: 'panels', run: () => show('scheduler') },
+  { id: 'playground', keys: ['p'], group: 'panels', run: () => show('playground') },
   { id: 'map', keys: ['3'], group: 'panels', run: () => show('map') },
   { id: 'events', keys: ['4'], group: 'panels', run: () => show('events') },
   { id: 'queue', keys: ['5'], group: 'panels', run: () => focusPanel('queue') },
@@ -81,9 +82,9 @@ export const COMMANDS: readonly Command[] = [
 /** These work without a session too. */
 const ANYWHERE = new Set<Command['id']>(['keys', 'theme', 'clear']);
 
-function show(panel: 'tables' | 'scheduler' | 'map' | 'events'): void {
-  if (panel === 'tables' || panel === 'scheduler') left.value = panel;
-  else centre.value = panel;
+function show(panel: 'tables' | 'scheduler' | 'playground' | 'map' | 'events'): void {
+  if (panel === 'map' || panel === 'events') centre.value = panel;
+  else left.value = panel;
   focusPanel(panel);
 }
 

@@ -1,6 +1,7 @@
 /** Control of the engine itself, apart from the view's transport: only where the engine allows it. */
 
 import { computed, signal } from '@preact/signals';
+import { text } from '../text';
 import { health, hello, isLive, link, status } from './ledger';
 import { apiUrl, current } from './sessions';
 
@@ -19,23 +20,32 @@ export const held = computed(() => {
 });
 export const engineError = signal<string | null>(null);
 
-export async function command(name: string, args: Record<string, unknown> = {}): Promise<boolean> {
+/** What the engine, or the server in its place, answered. */
+export type Answer<T> = { readonly result: T } | { readonly error: string };
+
+/** Ask something of the session's engine; never throws. */
+export async function ask<T>(name: string, args: Record<string, unknown> = {}): Promise<Answer<T>> {
   const session = current.peek();
-  if (session === null) return false;
-  engineError.value = null;
+  if (session === null) return { error: text.playground.noAnswer };
   try {
     const response = await fetch(apiUrl(`sessions/${encodeURIComponent(session.id)}/commands`), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name, args }),
     });
-    if (response.ok) return true;
-    const body = (await response.json().catch(() => ({}))) as { detail?: unknown };
-    engineError.value = typeof body.detail === 'string' ? body.detail : `status ${response.status}`;
-  } catch (error) {
-    engineError.value = (error as Error).message;
+    const body = (await response.json().catch(() => ({}))) as { detail?: unknown; result?: T };
+    if (response.ok) return { result: body.result as T };
+    return { error: typeof body.detail === 'string' ? body.detail : `status ${response.status}` };
+  } catch {
+    return { error: text.playground.noAnswer };
   }
-  return false;
+}
+
+async function command(name: string, args: Record<string, unknown> = {}): Promise<boolean> {
+  engineError.value = null;
+  const answer = await ask(name, args);
+  if ('error' in answer) engineError.value = answer.error;
+  return 'result' in answer;
 }
 
 export async function holdOrRelease(): Promise<void> {

@@ -2,11 +2,19 @@
 
 import { signal } from '@preact/signals';
 
-export const left = signal<'tables' | 'scheduler'>('tables');
+export const left = signal<'tables' | 'scheduler' | 'playground'>('tables');
 export const centre = signal<'map' | 'events'>('map');
 export const keysShown = signal(false);
 
-export type PanelName = 'tables' | 'scheduler' | 'map' | 'events' | 'queue' | 'inspector' | 'timeline';
+export type PanelName =
+  | 'tables'
+  | 'scheduler'
+  | 'playground'
+  | 'map'
+  | 'events'
+  | 'queue'
+  | 'inspector'
+  | 'timeline';
 
 /** Put the focus on a panel, once it is drawn. */
 export function focusPanel(name: PanelName): void {

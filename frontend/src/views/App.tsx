@@ -1,6 +1,7 @@
 /** The whole page: the list of sessions, or one of them. */
 
 import { useEffect } from 'preact/hooks';
+import { left } from '../store/layout';
 import { isLive } from '../store/ledger';
 import { current, lookForNewcomer } from '../store/sessions';
 import { text } from '../text';
@@ -40,7 +41,7 @@ export function App() {
         <Alarm />
         <Banners />
       </div>
-      <main class="work">
+      <main class={`work${left.value === 'playground' ? ' writing' : ''}`}>
         <Left />
         <Centre />
         <Inspector />

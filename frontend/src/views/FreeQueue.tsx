@@ -36,7 +36,9 @@ export function FreeQueue() {
         {next !== undefined && answer !== null && (
           <span class="next">
             {text.queue.next} <b class="num">{next}</b>{' '}
-            {answer.loses === NONE ? text.queue.nothing : text.queue.loses(answer.loses, answer.hits)}
+            {answer.loses === NONE
+              ? text.queue.nothing
+              : text.queue.loses(answer.loses, answer.start, answer.hits)}
           </span>
         )}
         <span class="note num">

@@ -4,12 +4,14 @@ import { bytes, clock, integer, moment } from '../format';
 import { NONE, Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
 import { block, hello, position, request, tell } from '../store/ledger';
-import { clearSelection, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
-import { PIN_NAMES, text } from '../text';
+import { clearSelection, selectBlock, selection, selectSequence } from '../store/selection';
+import { oneLine, PIN_NAMES, text } from '../text';
 import type { EventList, EventRow } from '../worker/answers/events';
 import type { BlockAnswer, Holder } from '../worker/answers/inspect';
 import type { RequestAnswer } from '../worker/answers/request';
+import { Conversation } from './Conversation';
 import { Kind, StepLink, Who } from './EventLine';
+import { Slots } from './Slots';
 
 const HOLDERS = 12;
 const LINES = 200;
@@ -135,25 +137,21 @@ function stateOf(answer: BlockAnswer): string {
   return answer.content === NONE ? text.states.free : text.states.cached;
 }
 
-function Fill({ filled, size }: { readonly filled: number; readonly size: number }) {
-  if (size > 64) {
-    return (
-      <div class="track wide">
-        <span style={{ width: `${(100 * filled) / size}%` }} />
-      </div>
-    );
-  }
+function kindOf(answer: BlockAnswer): 'active' | 'shared' | 'cached' | 'free' {
+  if (answer.count > 0) return answer.count > 1 ? 'shared' : 'active';
+  return answer.content === NONE ? 'free' : 'cached';
+}
+
+/** A content: how its text begins, and its id; the id alone where there is no text. */
+function Content({ id, start }: { readonly id: number; readonly start: string | null }) {
+  if (start === null) return <span class="num">{integer(id)}</span>;
   return (
-    <div
-      class="slots"
-      role="img"
-      aria-label={`${text.inspector.filled} ${filled} / ${size}`}
-      style={{ '--slots': Math.min(size, 16) }}
-    >
-      {Array.from({ length: size }, (_, slot) => (
-        <i key={slot} class={slot < filled ? 'on' : ''} />
-      ))}
-    </div>
+    <>
+      <span class="start">“{oneLine(start)} …”</span>{' '}
+      <span class="num faint" title={text.inspector.contentId(id)}>
+        {integer(id)}
+      </span>
+    </>
   );
 }
 
@@ -172,9 +170,7 @@ function Block({ answer }: { readonly answer: BlockAnswer }) {
       <dl class="pairs">
         <dt>{text.inspector.state}</dt>
         <dd>
-          <i
-            class={`swatch ${answer.count > 1 ? 'shared' : answer.count === 1 ? 'active' : answer.content === NONE ? 'free' : 'cached'}`}
-          />
+          <i class={`swatch ${kindOf(answer)}`} />
           {stateOf(answer)}
           {answer.count > 0 && (
             <>
@@ -197,19 +193,21 @@ function Block({ answer }: { readonly answer: BlockAnswer }) {
           ))}
         </dd>
         <dt>{text.inspector.content}</dt>
-        <dd class="num">
+        <dd>
           {answer.content === NONE ? (
             <span class="faint">{text.inspector.none}</span>
           ) : (
             <>
-              {integer(answer.content)}{' '}
+              <Content id={answer.content} start={answer.start} />{' '}
               <span class="dim">
                 ←{' '}
-                {answer.parent === null
-                  ? text.inspector.parentUnknown
-                  : answer.parent === NONE
-                    ? text.inspector.noParent
-                    : integer(answer.parent)}
+                {answer.parent === null ? (
+                  text.inspector.parentUnknown
+                ) : answer.parent === NONE ? (
+                  text.inspector.noParent
+                ) : (
+                  <Content id={answer.parent} start={answer.parentStart} />
+                )}
               </span>
             </>
           )}
@@ -250,7 +248,7 @@ function Block({ answer }: { readonly answer: BlockAnswer }) {
           </>
         )}
       </dl>
-      <Fill filled={answer.filled} size={size} />
+      <Slots slots={answer.slots} filled={answer.filled} size={size} state={kindOf(answer)} />
       <Biography list={answer.biography} own="block" />
     </>
   );
@@ -266,10 +264,15 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
       <dl class="pairs">
         <dt>{text.inspector.state}</dt>
         <dd>
-          {answer.state === null ? (
-            <span class="faint">{text.inspector.notThere}</span>
-          ) : (
+          {answer.state !== null ? (
             <b class={answer.state}>{answer.state}</b>
+          ) : answer.ending !== null ? (
+            <>
+              {text.inspector.ended(answer.ending.kind, answer.ending.reason, answer.ending.step)}
+              {answer.ending.message !== null && <span class="dim">: {answer.ending.message}</span>}
+            </>
+          ) : (
+            <span class="faint">{text.inspector.notThere}</span>
           )}
         </dd>
         {answer.state !== null && answer.state !== 'running' && (
@@ -296,24 +299,7 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
           </>
         )}
       </dl>
-      <div class="lines sequences">
-        {answer.sequences.map((each) => (
-          <div key={each.sequence} class="line two">
-            <button
-              type="button"
-              class={`link num${answer.sequence === each.sequence ? ' on' : ''}`}
-              onClick={() =>
-                answer.sequence === each.sequence
-                  ? selectRequest(answer.request)
-                  : selectSequence(each.sequence)
-              }
-            >
-              {each.label}
-            </button>
-            <span class="num dim">{text.inspector.sequence(each.blocks, each.shared, each.tokens)}</span>
-          </div>
-        ))}
-      </div>
+      <Conversation answer={answer} />
       <Biography list={answer.story} own="request" />
     </>
   );

@@ -24,6 +24,15 @@ function Rows({ group }: { readonly group: Group }) {
             <dd>{text.commands[command.id]}</dd>
           </div>
         ))}
+        {group === 'panels' && (
+          <div>
+            <dt>
+              <kbd>Ctrl</kbd>
+              <kbd>↵</kbd>
+            </dt>
+            <dd>{text.keys.send}</dd>
+          </div>
+        )}
         {group === 'map' && (
           <>
             <div>

@@ -1,8 +1,9 @@
-/** The left column: block tables with whoever waits below, or the scheduler. */
+/** The left column: block tables with whoever waits below, the scheduler, or the playground. */
 
 import { left } from '../store/layout';
 import { tables } from '../store/ledger';
 import { text } from '../text';
+import { Playground } from './playground/Playground';
 import { Scheduler, WaitingStrip } from './Scheduler';
 import { Segments } from './Segments';
 import { Tables, tablesShown } from './Tables';
@@ -13,8 +14,8 @@ export function Left() {
     <section class="panel left" aria-label={text.panels.left}>
       <div class="head">
         <Segments
-          label={`${text.panels.tables}, ${text.panels.scheduler}`}
-          options={['tables', 'scheduler'] as const}
+          label={text.panels.left}
+          options={['tables', 'scheduler', 'playground'] as const}
           names={text.panels}
           value={left.value}
           onChange={(value) => {
@@ -27,14 +28,14 @@ export function Left() {
             : ''}
         </span>
       </div>
-      {left.value === 'tables' ? (
+      {left.value === 'tables' && (
         <>
           <Tables />
           <WaitingStrip />
         </>
-      ) : (
-        <Scheduler />
       )}
+      {left.value === 'scheduler' && <Scheduler />}
+      {left.value === 'playground' && <Playground />}
     </section>
   );
 }

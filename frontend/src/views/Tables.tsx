@@ -7,7 +7,7 @@ import { picture } from '../store/picture';
 import { hover, hoverBlock, hoverSequence, selectBlock, selection, selectSequence } from '../store/selection';
 import { text } from '../text';
 import type { TableRow } from '../worker/answers/tables';
-import { elide, paintChips } from './chips';
+import { chipWidth, elide, paintChips } from './chips';
 import { useVirtual } from './virtual';
 
 /** Which rows are in sight, for the note above. */
@@ -80,11 +80,6 @@ function Row({ row, perLine, top, height }: RowProps) {
       <div class="chips" ref={chips} />
     </div>
   );
-}
-
-/** CSS pixels that a chip takes, with the gap after it. */
-function chipWidth(numBlocks: number): number {
-  return Math.max(34, 10 + 7 * String(Math.max(0, numBlocks - 1)).length) + 3;
 }
 
 export function Tables() {

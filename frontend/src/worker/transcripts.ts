@@ -92,19 +92,22 @@ export class Transcripts {
   /** Requests whose tokens were dropped, and up to which record. */
   private readonly dropped = new Map<number, number>();
   private tokens = 0;
+  private limit: number;
 
   constructor(
     private readonly memory: RequestMemory,
     /** Requests that somebody looks at: they stay. */
     private readonly isWanted: (request: number) => boolean = () => false,
     private readonly most = MOST_TOKENS,
-  ) {}
+  ) {
+    this.limit = most;
+  }
 
   get(request: number): Transcript | undefined {
     return this.all.get(request);
   }
 
-  /** Is all that was said up to a record here? */
+  /** Is all that was said up to a record here? (Of a step whose text has not come yet: all but that.) */
   complete(request: number, record: number): boolean {
     const found = this.all.get(request);
     if (found === undefined || found.known < 0) return false;
@@ -245,9 +248,16 @@ export class Transcripts {
       else list.push(token);
     });
     for (const [sequence, sampled] of bySequence) {
-      const found = this.all.get(this.memory.requestOf(sequence));
-      const into = found?.branches.get(sequence);
-      if (into !== undefined) this.insert(into, step.record, sampled);
+      const row = this.memory.sequences.get(sequence);
+      if (row === undefined) continue;
+      const { branches } = this.transcript(row.request);
+      let into = branches.get(sequence);
+      if (into === undefined) {
+        // Its creation was not folded here, or was dropped: what it took over comes from the server.
+        into = branch(row.index, null, step.record);
+        branches.set(sequence, into);
+      }
+      this.insert(into, step.record, sampled);
     }
     return true;
   }
@@ -301,7 +311,7 @@ export class Transcripts {
 
   /** Past the bound, drop the requests that came first and that nobody looks at, until a quarter is free. */
   private shrink(): void {
-    if (this.tokens <= this.most) return;
+    if (this.tokens <= this.limit) return;
     let kept = 0;
     for (const each of this.all.values()) kept += sizeOf(each);
     const through = this.seen.list.at(-1)?.last ?? -1;
@@ -314,6 +324,8 @@ export class Transcripts {
       this.dropped.set(request, Math.max(through, this.dropped.get(request) ?? -1));
     }
     this.tokens = kept;
+    // What somebody looks at stays even past the bound: then it is not gone through again at each record.
+    this.limit = Math.max(this.most, kept * 1.25);
   }
 }
 

@@ -1,0 +1,259 @@
+/** The playground: write a prompt, send it, and watch its blocks and its text. */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { held } from '../../store/engine';
+import { focusPanel } from '../../store/layout';
+import { isLive, link, status } from '../../store/ledger';
+import {
+  type Draft,
+  draft,
+  edit,
+  type Field,
+  hasChat,
+  recall,
+  send,
+  sendError,
+  sending,
+  sent,
+} from '../../store/playground';
+import { text } from '../../text';
+import { SentCard } from './SentCard';
+
+const words = text.playground;
+
+function NumberField({ name }: { readonly name: Field }) {
+  return (
+    <label class="field" title={words.titles[name]}>
+      <span>{words.fields[name]}</span>
+      <input
+        class="num"
+        inputMode="decimal"
+        autocomplete="off"
+        spellcheck={false}
+        name={name}
+        value={draft.value[name]}
+        onInput={(event) => edit({ [name]: event.currentTarget.value })}
+      />
+    </label>
+  );
+}
+
+/** A field for text that grows with what is in it. */
+function Writing({
+  name,
+  label,
+  placeholder,
+  rows,
+  onKeyDown,
+}: {
+  readonly name: 'prompt' | 'system';
+  readonly label: string;
+  readonly placeholder: string;
+  readonly rows: number;
+  readonly onKeyDown?: (event: KeyboardEvent) => void;
+}) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  const value = draft.value[name];
+  useEffect(() => {
+    const { current } = area;
+    if (current === null) return;
+    current.style.height = 'auto';
+    current.style.height = `${current.scrollHeight + 2}px`;
+  }, [value]);
+  return (
+    <textarea
+      ref={area}
+      name={name}
+      aria-label={label}
+      placeholder={placeholder}
+      rows={rows}
+      value={value}
+      data-panel={name === 'prompt' ? 'playground' : undefined}
+      onInput={(event) => edit({ [name]: event.currentTarget.value })}
+      onKeyDown={onKeyDown}
+    />
+  );
+}
+
+type Preset = keyof typeof words.presetNames;
+
+function applyPreset(preset: Preset): void {
+  const { ask, system, question, long } = words.samples;
+  const changes: Record<Preset, Partial<Draft>> = {
+    samples: { prompt: draft.peek().prompt || ask, n: '3', temperature: '0.8', max_tokens: '48' },
+    long: { prompt: long, n: '1', max_tokens: '48' },
+    // Without a template the instructions are simply what the prompt begins with.
+    system:
+      hasChat.peek() && draft.peek().chat
+        ? { system, prompt: question, n: '1' }
+        : { prompt: `${system}\n\n${question}`, n: '1' },
+  };
+  edit({ ...changes[preset], follow: null });
+  focusPanel('playground');
+}
+
+function Presets() {
+  return (
+    <div class="presets">
+      <span class="faint">{words.presets}</span>
+      {(Object.keys(words.presetNames) as Preset[]).map((preset) => (
+        <button
+          key={preset}
+          type="button"
+          class="pill"
+          title={words.presetTitles[preset]}
+          onClick={() => applyPreset(preset)}
+        >
+          {words.presetNames[preset]}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** Whether the prompt is a turn of a conversation, and of which. */
+function Chat() {
+  if (!hasChat.value) return null;
+  const { chat, follow } = draft.value;
+  if (follow !== null) {
+    return (
+      <div class="chatline">
+        <span class="pill follows">
+          ↳ {words.follows(follow)}
+          <button
+            type="button"
+            class="plain"
+            aria-label={words.unfollow}
+            title={words.unfollow}
+            onClick={() => edit({ follow: null })}
+          >
+            ✕
+          </button>
+        </span>
+      </div>
+    );
+  }
+  return (
+    <>
+      <label class="check" title={words.chatTitle}>
+        <input
+          type="checkbox"
+          checked={chat}
+          onChange={(event) => edit({ chat: event.currentTarget.checked })}
+        />
+        {words.chat}
+      </label>
+      {chat && <Writing name="system" label={words.system} placeholder={words.systemPlaceholder} rows={1} />}
+    </>
+  );
+}
+
+function Form({ live }: { readonly live: boolean }) {
+  const keys = (event: KeyboardEvent): void => {
+    const direction = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
+    if (direction !== 0 && !event.shiftKey && recall(direction)) event.preventDefault();
+  };
+  const folded = (['top_k', 'top_p', 'seed', 'priority'] as const).filter((name) => draft.value[name] !== '');
+  const told = [
+    ...folded.map((name) => `${words.fields[name]} ${draft.value[name]}`),
+    ...(draft.value.ignoreEos ? [words.ignoreEos] : []),
+  ].join(' · ');
+  return (
+    <form
+      class="write"
+      aria-label={text.panels.playground}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        if (live) void send();
+      }}
+    >
+      <Chat />
+      <Writing name="prompt" label={words.prompt} placeholder={words.placeholder} rows={4} onKeyDown={keys} />
+      <div class="fields">
+        <NumberField name="n" />
+        <NumberField name="max_tokens" />
+        <NumberField name="temperature" />
+      </div>
+      <details>
+        <summary>
+          {words.more}
+          {told !== '' && <span class="num dim"> · {told}</span>}
+        </summary>
+        <div class="fields">
+          <NumberField name="top_k" />
+          <NumberField name="top_p" />
+          <NumberField name="seed" />
+          <NumberField name="priority" />
+        </div>
+        <label class="check" title={words.ignoreEosTitle}>
+          <input
+            type="checkbox"
+            checked={draft.value.ignoreEos}
+            onChange={(event) => edit({ ignoreEos: event.currentTarget.checked })}
+          />
+          {words.ignoreEos}
+        </label>
+      </details>
+      <div class="sendline">
+        <Presets />
+        <button type="submit" class="btn send" disabled={!live || sending.value}>
+          {sending.value ? words.sending : words.send}
+          <kbd>{words.sendKey}</kbd>
+        </button>
+      </div>
+      {sendError.value !== null && (
+        <p class="wrong" role="alert">
+          {sendError.value}
+        </p>
+      )}
+    </form>
+  );
+}
+
+export function Playground() {
+  const live = isLive.value;
+  const list = sent.value;
+  const linked = link.value === 'open' && status.value?.linked !== false;
+  const isEmpty = draft.value.prompt === '' && draft.value.system === '';
+  return (
+    <section
+      class="scroller playground"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region has to take the focus to be scrolled by keys
+      tabIndex={0}
+      aria-label={text.panels.playground}
+      data-panel={live || !isEmpty ? undefined : 'playground'}
+    >
+      {!live && (
+        <div class="empty" role="status">
+          <p>{words.replay}</p>
+          <p class="faint">{words.replayAdvice}</p>
+        </div>
+      )}
+      {(live || !isEmpty) && <Form live={live} />}
+      {live && !linked && (
+        <p class="quiet warn" role="status">
+          {words.notLinked}
+        </p>
+      )}
+      {live && held.value && (
+        <p class="quiet warn" role="status">
+          {words.held}
+        </p>
+      )}
+      {(live || list.length > 0) && (
+        <div class="head divider">
+          <h2>{words.sent}</h2>
+        </div>
+      )}
+      {live && list.length === 0 && <p class="faint quiet">{words.none}</p>}
+      {list.map((each) => (
+        <SentCard key={each.request} sent={each} live={live} />
+      ))}
+    </section>
+  );
+}

@@ -1,0 +1,56 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bytesOf, join, LOST } from './pieces';
+
+const hex = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
+
+describe('tokens joined to text', () => {
+  test('give back any text whose bytes are its tokens, however its characters are cut', () => {
+    const pieces = new Map(
+      Array.from({ length: 256 }, (_, byte) => [byte, byte < 128 ? String.fromCharCode(byte) : hex(byte)]),
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {
+        const spans = join(new TextEncoder().encode(text), pieces);
+        // A lone surrogate has no bytes: the encoder writes U+FFFD for it.
+        expect(spans).toEqual([{ text: new TextDecoder().decode(new TextEncoder().encode(text)) }]);
+      }),
+    );
+  });
+
+  test('a piece of several bytes and text beside it belong to one text, and what is no character is U+FFFD', () => {
+    const pieces = new Map([
+      [1, 'caf'],
+      [2, '<0xC3>'],
+      [3, '<0xA9>'],
+      [4, '<0xF0><0x9F>'],
+      [5, '<0x99><0x82>'],
+      [6, ' end'],
+    ]);
+    expect(join([1, 2, 3, 6], pieces)).toEqual([{ text: 'café end' }]);
+    expect(join([4, 5], pieces)).toEqual([{ text: '🙂' }]);
+    expect(join([1, 2, 6], pieces)).toEqual([{ text: 'caf\ufffd end' }]);
+  });
+
+  test('a text that looks like a byte, cut into other tokens, stays what it is', () => {
+    const pieces = new Map([...'<0xE2>'].map((character, i) => [i, character]));
+    expect(join([0, 1, 2, 3, 4, 5], pieces)).toEqual([{ text: '<0xE2>' }]);
+    expect(bytesOf('<0xE2> ')).toBeNull();
+    expect(bytesOf('<0xE2><0x82>')).toEqual([0xe2, 0x82]);
+  });
+
+  test('tokens without text keep their ids, and lost ones are counted', () => {
+    const pieces = new Map([
+      [1, 'a'],
+      [2, ''],
+    ]);
+    expect(join([1, 2, 77, 1, LOST, LOST, 1], pieces)).toEqual([
+      { text: 'a' },
+      { ids: [2, 77] },
+      { text: 'a' },
+      { missing: 2 },
+      { text: 'a' },
+    ]);
+    expect(join([], pieces)).toEqual([]);
+  });
+});
