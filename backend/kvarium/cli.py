@@ -206,7 +206,7 @@ def demo(
     ] = True,
     runner: Annotated[
         str, typer.Option(metavar="torch|null", help="null: no model, and a seeded mix of requests.")
-    ] = "null",
+    ] = "torch",
     model: Annotated[
         str, typer.Option(metavar="NAME|FOLDER", help="The model; one that is not here yet is fetched.")
     ] = "smollm2-135m",

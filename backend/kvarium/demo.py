@@ -16,7 +16,7 @@ from kvarium.launch import OptionsCheck, die_with_parent, option_of
 _NEEDED = ("torch", "transformers", "safetensors")
 _SIZED_BY = ("--num-gpu-blocks-override", "--kv-cache-memory-bytes", "--gpu-memory-utilization")
 _BLOCKS = "96"
-_SEATS = "8"
+_SEATS = "16"
 _CHUNK = "128"
 """Tokens a step: a long prompt is read in several, between which others go on, and one sees it come."""
 

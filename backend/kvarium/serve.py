@@ -18,7 +18,7 @@ import uvicorn
 from kvarium.app import Application
 from kvarium.errors import KvariumError
 from kvarium.hub import EngineState
-from kvarium.launch import EngineProcess, option_of
+from kvarium.launch import EngineProcess
 from kvarium.recording.database import Database
 from kvarium.security import is_loopback
 from kvarium.terminal import shown
@@ -161,9 +161,6 @@ class _Run:
                 self.options.engine_options,
             )
             self._set_engine_state("starting")
-            model = option_of(self.options.engine_options, "--model")
-            if model is not None:
-                self.options.say(f"loading {shown(model)} …")
             await self._engine.start()
             following = asyncio.create_task(self._follow_engine(self._engine))
             following.add_done_callback(lambda _: self._stop.set())

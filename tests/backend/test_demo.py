@@ -41,7 +41,7 @@ def test_a_model_runs_the_conversations_on_a_small_pool(installed: set[str]) -> 
     assert options[:5] == ["--runner", "torch", "--model", "smollm2-135m", "--demo"]
     assert options[-2:] == ["--seed", "3"]
     assert option_of(options, "--num-gpu-blocks-override") == "96"
-    assert int(option_of(options, "--max-num-seqs") or 0) == 8
+    assert option_of(options, "--max-num-seqs") == "16"
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_model_runs_the_conversations_on_a_small_pool(installed: set[str]) -> 
         (["--num-gpu-blocks-override", "40"], "96"),
         (["--num-gpu-blocks-override=40"], "96"),
         (["--kv-cache-memory-bytes", "1000000000"], "96"),
-        (["--max-num-seqs=64"], "8"),
+        (["--max-num-seqs=64"], "16"),
         (["--max-num-seqs", "256"], "128"),
         (["--max-num-batched-tokens", "512"], "128"),
     ],
@@ -73,7 +73,7 @@ def test_a_package_that_is_missing_is_named_with_what_to_do(
     installed.remove(package)
     with pytest.raises(ExtraMissingError):
         engine_options([], "torch", "m")
-    monkeypatch.setattr(sys, "argv", ["kvarium", "demo", "--no-browser", "--runner", "torch"])
+    monkeypatch.setattr(sys, "argv", ["kvarium", "demo", "--no-browser"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 2

