@@ -103,7 +103,6 @@ class Resolved:
 
 def resolve(options: Options) -> Resolved:
     """Check the options and fill in what they leave open. Raises :class:`UsageError` in one line."""
-    model = _model(options)
     if options.record_text not in ("none", "full"):
         raise UsageError(f"--record-text is none or full, not {options.record_text!r}")
     if options.free_order not in FREE_ORDERS:
@@ -112,6 +111,7 @@ def resolve(options: Options) -> Resolved:
         raise UsageError(f"--block-size must be a power of two from 1 to 256, not {options.block_size}")
     for bound in BOUNDS:
         _check_bound(bound, getattr(options, bound.field))
+    model = _model(options)
     if options.duration is not None and not 0 < options.duration < math.inf:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
     if not 0 <= options.speed < math.inf:

@@ -104,6 +104,7 @@ class Process:
             before = self.engine.steps
             self.engine.close(asked_by=self.stop_reason or "the engine's end")
             ending = self.engine.steps - before
+            gc.unfreeze()
             drained = self.link is None or self._drain(self.link)
         self._check_link()
         self._report(seconds, drained, ending)

@@ -233,7 +233,13 @@ def test_no_backend_is_told_after_some_tries(
 
 
 BAD_OPTIONS = [
-    (["--runner", "torch"], "--runner is null, not 'torch'"),
+    (["--runner", "numpy"], "--runner is null or torch, not 'numpy'"),
+    (
+        ["--runner", "torch"],
+        "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder",
+    ),
+    (["--dtype", "float16"], "--dtype is a model's: give one with --model"),
+    (["--demo", "--mix"], "--mix and --demo can't both feed the engine: leave one of them out"),
     (["--num-gpu-blocks-override", "0"], "--num-gpu-blocks-override must be at least 1, not 0"),
     (["--block-size", "12"], "--block-size must be a power of two from 1 to 256, not 12"),
     (["--free-order", "fifo"], "--free-order is lru or unhashed-first, not 'fifo'"),
@@ -283,7 +289,7 @@ def test_the_largest_options_are_run_and_recorded(backend: StubBackend, start: S
     given = [
         text
         for bound in BOUNDS
-        if bound.field not in ("steps", "num_blocks")
+        if bound.field not in ("steps", "num_blocks", "kv_cache_memory_bytes")
         for text in (bound.option, str(bound.high))
     ]
     code, _, err = end(start("--connect", backend.url, "--steps", "20", "--step-ms", "0", *given))
@@ -292,7 +298,7 @@ def test_the_largest_options_are_run_and_recorded(backend: StubBackend, start: S
 
 
 def test_a_pool_beyond_the_memory_is_told_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kvarium_engine.options.free_memory", lambda: 1 << 28)
+    monkeypatch.setattr("kvarium_engine.pool_size.free_memory", lambda: 1 << 28)
     with pytest.raises(UsageError) as raised:
         resolve(Options(num_blocks=4_000_000))
     assert str(raised.value).startswith(
