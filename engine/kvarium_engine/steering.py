@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from kvarium_engine import conversation
 from kvarium_engine.engine import Engine
-from kvarium_engine.model.seeded_tokens import seeded_tokens
+from kvarium_engine.model.seeded_tokens import VOCABULARY, seeded_tokens
 from kvarium_engine.scheduling.roster import REMEMBERED
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.vocabulary import Vocabulary
@@ -149,7 +149,7 @@ class Steering:
     def _prompt(self, args: Args) -> tuple["array[int]", str | None]:
         prompt, count = args.get("prompt"), args.get("prompt_tokens")
         prefix_tokens = _integer(args, "prefix_tokens", 0, 0, MOST_PROMPT_TOKENS)
-        prefix = seeded_tokens(_integer(args, "prefix_seed", 0, 0, 1 << 31), prefix_tokens)
+        prefix = self._seeded(_integer(args, "prefix_seed", 0, 0, 1 << 31), prefix_tokens)
         if (prompt is None) == (count is None):
             raise CommandError(
                 "give either prompt (a text) or prompt_tokens (how many seeded tokens, or their ids)"
@@ -161,12 +161,21 @@ class Steering:
         if isinstance(count, list):
             if not count or not all(isinstance(token, int) and 0 <= token < 1 << 32 for token in count):
                 raise CommandError("prompt_tokens must hold token ids, at least one")
+            if max(count) >= self.engine.runner.vocab_size:
+                raise CommandError(
+                    f"prompt_tokens holds {max(count)}: this model knows tokens below {self.engine.runner.vocab_size}"
+                )
             prefix.extend(count)
             return prefix, None
         self._prompts += 1
         words = _integer(args, "prompt_tokens", 0, 0 if prefix_tokens else 1, MOST_PROMPT_TOKENS)
-        prefix.extend(seeded_tokens((1 << 32) + self._prompts, words))
+        prefix.extend(self._seeded((1 << 32) + self._prompts, words))
         return prefix, None
+
+    def _seeded(self, seed: int, count: int) -> "array[int]":
+        """Seeded tokens, of those that the model knows."""
+        tokens, size = seeded_tokens(seed, count), self.engine.runner.vocab_size
+        return tokens if size >= VOCABULARY else array("I", (token % size for token in tokens))
 
     def _vocabulary(self) -> Vocabulary:
         vocabulary = self.engine.runner.vocabulary

@@ -196,6 +196,20 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
     assert (params.seed, params.ignore_eos) == (5, True)
 
 
+def test_only_tokens_that_the_model_knows_come_to_it() -> None:
+    runner = NullRunner()
+    runner.vocab_size = 500
+    engine, steering = steered(runner=runner)
+    assert ask(steering, "submit", prompt_tokens=200, prefix_tokens=100, name="a").error is None
+    request = engine.roster.find("a")
+    assert request is not None
+    assert max(request.prompt) < 500
+    assert ask(steering, "submit", prompt_tokens=[1, 499]).error is None
+    assert ask(steering, "submit", prompt_tokens=[1, 500]).error == (
+        "prompt_tokens holds 500: this model knows tokens below 500"
+    )
+
+
 # -- conversations ------------------------------------------------------------------------------------------------------
 
 
