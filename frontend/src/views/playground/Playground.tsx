@@ -1,6 +1,6 @@
 /** The playground: write a prompt, send it, and watch its blocks and its text. */
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { held } from '../../store/engine';
 import { focusPanel } from '../../store/layout';
 import { isLive, link, status } from '../../store/ledger';
@@ -149,6 +149,7 @@ function Chat() {
 }
 
 function Form({ live }: { readonly live: boolean }) {
+  const [unfolded, setUnfolded] = useState(false);
   const keys = (event: KeyboardEvent): void => {
     const direction = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
     if (direction !== 0 && !event.shiftKey && recall(direction)) event.preventDefault();
@@ -172,6 +173,7 @@ function Form({ live }: { readonly live: boolean }) {
         if (live) void send();
       }}
     >
+      <Presets />
       <Chat />
       <Writing name="prompt" label={words.prompt} placeholder={words.placeholder} rows={4} onKeyDown={keys} />
       <div class="fields">
@@ -179,11 +181,23 @@ function Form({ live }: { readonly live: boolean }) {
         <NumberField name="max_tokens" />
         <NumberField name="temperature" />
       </div>
-      <details>
-        <summary>
-          {words.more}
+      <div class="sendline">
+        <button
+          type="button"
+          class="plain unfold"
+          aria-expanded={unfolded}
+          aria-controls="more-fields"
+          onClick={() => setUnfolded(!unfolded)}
+        >
+          {unfolded ? '▾' : '▸'} {words.more}
           {told !== '' && <span class="num dim"> · {told}</span>}
-        </summary>
+        </button>
+        <button type="submit" class="btn send" disabled={!live || sending.value}>
+          {sending.value ? words.sending : words.send}
+          <kbd>{words.sendKey}</kbd>
+        </button>
+      </div>
+      <div id="more-fields" class="unfolded" hidden={!unfolded}>
         <div class="fields">
           <NumberField name="top_k" />
           <NumberField name="top_p" />
@@ -198,13 +212,6 @@ function Form({ live }: { readonly live: boolean }) {
           />
           {words.ignoreEos}
         </label>
-      </details>
-      <div class="sendline">
-        <Presets />
-        <button type="submit" class="btn send" disabled={!live || sending.value}>
-          {sending.value ? words.sending : words.send}
-          <kbd>{words.sendKey}</kbd>
-        </button>
       </div>
       {sendError.value !== null && (
         <p class="wrong" role="alert">

@@ -1,0 +1,352 @@
+"""The playground: a typed prompt becomes a request with blocks and text; what goes wrong is said where one types."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from kvarium.recording.database import open_for_reading
+from kvarium.recording.reader import Reader
+from kvarium.recording.transcript import read_sequence
+from kvarium_ledger.messages import Answer, Command
+from tests.backend.hand_engine import HandEngine, hand_frames, hello, record_of
+from tests.backend.running_server import TOKEN, wait_for
+from tests.backend.server_process import ServerProcess, process, serving
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import ready, seek, state, until, wait_light
+
+pytestmark = pytest.mark.e2e
+
+SIZE = 16
+PROMPT = "What is a café’s block table?\nTell me, please 🙂"
+
+
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server with the real engine process, which does nothing but what it is asked for."""
+    db = tmp_path_factory.mktemp("playground") / "playground.db"
+    options = ("--runner", "null", "--no-mix", "--step-ms", "30", "--num-gpu-blocks-override", "96")
+    with process("serve", "--port", "0", "--db", str(db), *options) as server:
+        server.wait_ready().wait_line("engine linked")
+        yield server
+
+
+def playground(server: ServerProcess, open_page: Pages, **options: Any) -> Page:
+    page = open_page(server.url, **options)
+    ready(page)
+    page.keyboard.press("p")
+    expect(page.locator("textarea[name=prompt]")).to_be_focused()
+    return page
+
+
+def typed(page: Page) -> Locator:
+    return page.locator("textarea[name=prompt]")
+
+
+def send(page: Page, prompt: str, **fields: object) -> Locator:
+    """Write a prompt, fill fields, send by keyboard; the card that appears."""
+    for name, value in fields.items():
+        page.locator(f"input[name={name}]").fill(str(value))
+    before = page.locator("article.sent").count()
+    typed(page).fill(prompt)
+    typed(page).press("Control+Enter")
+    expect(page.locator("article.sent")).to_have_count(before + 1)
+    return page.locator("article.sent").first
+
+
+def number(card: Locator) -> int:
+    return int(card.get_attribute("data-request") or "")
+
+
+def session_of(page: Page) -> str:
+    return str(page.evaluate("new URLSearchParams(location.search).get('session')"))
+
+
+def words(tokens: list[int], pieces: dict[int, str]) -> str:
+    """Tokens as the page writes them: pieces as text, the others as #id."""
+    text = b""
+    for token in tokens:
+        piece = pieces.get(token, f"#{token} ")
+        found = re.fullmatch("(?:<0x([0-9A-F]{2})>)+", piece)
+        text += bytes.fromhex(re.sub("<0x|>", "", piece)) if found else piece.encode()
+    return text.decode(errors="replace")
+
+
+def told(page: Page, path: str) -> Any:
+    return page.evaluate(
+        "([session, path]) => fetch(`api/sessions/${session}/${path}`).then(answer => answer.json())",
+        [session_of(page), path],
+    )
+
+
+def test_a_typed_prompt_becomes_a_request_with_blocks_and_growing_text(
+    idle: ServerProcess, open_page: Pages
+) -> None:
+    page = playground(idle, open_page)
+    card = send(page, PROMPT, max_tokens=40)
+    length = len(PROMPT.encode())
+    expect(typed(page)).to_have_value("")
+    expect(card.locator(".chip[data-block]").first).to_be_visible()
+    said = card.locator(".said.sampled")
+    lengths = []
+    until(page, "document.querySelector('.sent .said.sampled')?.textContent.includes('#')")
+    for _ in range(4):
+        lengths.append(len(said.text_content() or ""))
+        page.wait_for_timeout(150)
+    assert lengths == sorted(set(lengths)), "the text grows"
+    # Seen while it runs: one chip a block, and the same blocks in the inspector's figures.
+    expect(card.locator(".figures")).to_contain_text(f"{length} +")
+    expect(card.locator(".figures")).to_contain_text("tok/s")
+    expect(card.locator(".state")).to_have_text("finished · length")
+    request = number(card)
+    tokens = told(page, f"requests/{request}/tokens")
+    pieces = {int(token): piece for token, piece in told(page, "pieces")["pieces"].items()}
+    (sequence,) = tokens["sequences"]
+    assert len(sequence["tokens"]) == 40
+    assert (said.text_content() or "").strip() == words(sequence["tokens"], pieces).strip()
+    # It is selected, so the inspector tells the same; the prompt is what was typed, to the last byte.
+    inspector = page.locator(".inspector")
+    assert inspector.locator(".said.prompt").text_content() == PROMPT
+    assert inspector.locator(".said.sampled").text_content() == said.text_content()
+    expect(inspector).to_contain_text("finished · length at step")
+    wait_light(page, "green")
+
+
+def test_three_samples_share_the_prompts_blocks_and_a_click_selects_them_everywhere(
+    idle: ServerProcess, open_page: Pages
+) -> None:
+    page = playground(idle, open_page)
+    page.get_by_role("button", name="3 samples").click()
+    expect(page.locator("input[name=n]")).to_have_value("3")
+    card = send(page, "x" * 40, max_tokens=400)
+    expect(card.locator(".voice")).to_have_count(3)
+    expect(card.locator(".voice").nth(2).locator(".chip.shared[data-block]")).to_have_count(2)
+    expect(card.locator(".figures")).to_contain_text("2 shared")
+    shared = card.locator(".chip.shared[data-block]").first
+    block = shared.get_attribute("data-block")
+    card.locator(".voice").nth(1).locator(".title .link").click()
+    expect(card.locator(".voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
+    expect(page.locator(".inspector .conversation .voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
+    shared.click()
+    expect(page.locator(".inspector .big").first).to_contain_text(str(block))
+    slots = page.locator(".inspector .slot")
+    expect(slots).to_have_count(SIZE)
+    assert slots.all_text_contents() == ["x"] * SIZE
+    card.get_by_role("button", name="Abort").click()
+    expect(card.locator(".state")).to_have_text("aborted")
+    expect(card.get_by_role("button", name="Abort")).to_have_count(0)
+
+
+def test_what_is_refused_or_wrong_is_said_in_place_and_nothing_typed_is_lost(
+    idle: ServerProcess, open_page: Pages
+) -> None:
+    page = playground(idle, open_page)
+    wrong = page.locator(".write .wrong")
+    typed(page).press("Control+Enter")
+    expect(wrong).to_have_text("Write a prompt first.")
+    typed(page).fill("hello")
+    page.locator("input[name=max_tokens]").fill("many")
+    page.locator("input[name=max_tokens]").press("Control+Enter")
+    expect(wrong).to_have_text("max tokens must be a number, not “many”.")
+    page.locator("input[name=max_tokens]").fill("0")
+    typed(page).press("Control+Enter")
+    expect(wrong).to_contain_text("max_tokens")
+    expect(wrong).to_contain_text(">= 1")
+    expect(typed(page)).to_have_value("hello")
+    expect(page.locator("article.sent")).to_have_count(0)
+    long = "y" * 3000
+    card = send(page, long, max_tokens=5)
+    expect(card.locator(".state")).to_have_text(
+        re.compile(r"Refused: its prompt and one more token are 3001; max_model_len is \d+\.")
+    )
+    expect(typed(page)).to_have_value(long)
+    expect(wrong).to_have_count(0)
+    open_page.faults.clear()  # the browser logs the answers 422
+
+
+def test_the_keyboard_alone_recalls_sends_and_leaves(idle: ServerProcess, open_page: Pages) -> None:
+    page = playground(idle, open_page)
+    send(page, "first prompt", max_tokens=3)
+    send(page, "second prompt", max_tokens=3)
+    page.keyboard.press("ArrowUp")
+    expect(typed(page)).to_have_value("second prompt")
+    page.keyboard.press("ArrowUp")
+    expect(typed(page)).to_have_value("first prompt")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(typed(page)).to_have_value("")
+    page.keyboard.type("1 step, p and t.")
+    expect(typed(page)).to_have_value("1 step, p and t.")
+    page.keyboard.press("Escape")
+    page.keyboard.press("1")
+    expect(page.locator(".panel.left .tables")).to_be_visible()
+    page.keyboard.press("p")
+    expect(typed(page)).to_have_value("1 step, p and t.")
+    page.reload()
+    ready(page)
+    page.keyboard.press("p")
+    expect(page.locator("article.sent")).to_have_count(2)
+    expect(page.locator("article.sent .state").first).to_have_text("finished · length")
+
+
+def test_who_has_paused_is_taken_to_the_live_end_and_scrubbing_back_shows_what_there_was(
+    idle: ServerProcess, open_page: Pages
+) -> None:
+    page = playground(idle, open_page)
+    send(page, "before", max_tokens=20)
+    expect(page.locator("article.sent .state").first).to_have_text("finished · length")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'at'")
+    page.keyboard.press("p")
+    card = send(page, "after", max_tokens=20)
+    until(page, "window.kvarium.position().mode === 'follow'")
+    expect(card.locator(".state")).to_have_text("finished · length")
+    answer = told(page, f"requests/{number(card)}/tokens")
+    records = answer["sequences"][0]["records"]
+    wait_for(lambda: told(page, "steps")["indexed_record"] >= records[-1])
+    steps = told(page, "steps")
+    at = dict(zip(steps["record"], steps["step"], strict=True))
+    for sampled in (1, 7, 20):
+        seek(page, at[records[sampled - 1]])
+        expect(card.locator(".figures")).to_contain_text(f"5 + {sampled} tokens")
+    seek(page, at[answer["submitted"]] - 1)
+    expect(card.locator(".state")).to_contain_text("not there yet")
+
+
+def test_a_conversation_is_sent_with_its_system_prompt_and_goes_on_behind_a_finished_request(
+    open_page: Pages, tmp_path: Path
+) -> None:
+    """With a hand-made engine that has a chat template, as only a model has one."""
+    frames = hand_frames(200)
+    with serving(tmp_path / "chat.db") as server:
+        engine = HandEngine(
+            server.url.replace("http://", "ws://"), TOKEN, hello(config={"chat_template": True})
+        )
+        engine.send(frames)
+        engine.wait_acked(record_of(frames[-1]))
+        with server.http() as http:
+            path = f"/api/sessions/{engine.hello.session}/requests"
+            wait_for(lambda: any(row["state"] == "finished" for row in http.get(path).json()["requests"]))
+            rows = http.get(path).json()["requests"]
+        done = max(row["request"] for row in rows if row["state"] == "finished")
+        asked: list[Command] = []
+
+        def answer(command: Command) -> Answer:
+            asked.append(command)
+            return Answer(id=command.id, result={"request": done, "name": "x", "refused": False})
+
+        engine.answer = answer
+        page = playground(server, open_page)
+        page.locator("textarea[name=system]").fill("Be brief.")
+        card = send(page, "Who are you?", max_tokens=7)
+        assert asked[0].args == {
+            "prompt": "Who are you?",
+            "n": 1,
+            "max_tokens": 7,
+            "temperature": 0.8,
+            "chat": True,
+            "system": "Be brief.",
+        }
+        card.get_by_role("button", name="Follow up").click()
+        expect(typed(page)).to_be_focused()
+        expect(page.locator(".write")).to_contain_text(f"goes on behind r{done}")
+        typed(page).fill("And then?")
+        typed(page).press("Control+Enter")
+        wait_for(lambda: len(asked) == 2)
+        assert (asked[1].args["follow"], asked[1].args["chat"]) == (done, True)
+        assert "system" not in asked[1].args
+        page.get_by_label("chat template").uncheck()
+        typed(page).fill("raw")
+        typed(page).press("Control+Enter")
+        wait_for(lambda: len(asked) == 3)
+        assert "chat" not in asked[2].args
+        # The engine's own words, and what was typed stays.
+        engine.answer = lambda command: Answer(id=command.id, error="the model says no")
+        typed(page).fill("once more")
+        typed(page).press("Control+Enter")
+        expect(page.locator(".write .wrong")).to_have_text("the model says no")
+        engine.break_off()
+        typed(page).press("Control+Enter")
+        expect(page.locator(".write .wrong")).to_contain_text("not linked")
+        expect(page.locator(".playground")).to_contain_text("The engine is not connected", timeout=10_000)
+        expect(typed(page)).to_have_value("once more")
+    open_page.faults.clear()  # the browser logs the answers 422 and 409, and the server that is gone
+
+
+def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages, tmp_path: Path) -> None:
+    db = tmp_path / "finished.db"
+    options = ("--runner", "null", "--no-mix", "--step-ms", "5", "--num-gpu-blocks-override", "96")
+    with process("serve", "--port", "0", "--db", str(db), *options) as server:
+        server.wait_ready().wait_line("engine linked")
+        page = playground(server, open_page)
+        card = send(page, PROMPT, n=2, max_tokens=60)
+        expect(card.locator(".state")).to_have_text("finished · length")
+        session, request = session_of(page), number(card)
+        server.interrupt()
+        assert server.wait() == 0
+        expect(page.locator(".playground")).to_contain_text("The engine of this session has ended")
+        assert "#" in (card.locator(".said.sampled").first.text_content() or "")
+    database = open_for_reading(str(db))
+    reader = Reader(database)
+    number_of_session = reader.find(session)
+    steps = reader.steps(number_of_session)
+    pieces = reader.pieces(number_of_session)
+    with process("view", str(db), "--port", "0", "--no-open") as viewing:
+        viewing.wait_ready()
+        page = open_page(f"{viewing.url}/?session={session}&step=0&request={request}")
+        ready(page)
+        page.keyboard.press("p")
+        expect(page.locator(".playground")).to_contain_text("nothing can be sent to it")
+        expect(typed(page)).to_have_count(0)
+        inspector = page.locator(".inspector")
+        at = dict(zip(steps["step"], steps["record"], strict=True))
+        for step in (20, 3, steps["step"][-2], 0):
+            seek(page, step)
+            assert inspector.locator(".said.prompt").text_content() == PROMPT
+            expected = [
+                words(read_sequence(reader, number_of_session, sequence, at[step])["tokens"], pieces)
+                for sequence in (0, 1)
+            ]
+            found = inspector.locator(".said.sampled").all_text_contents()
+            assert [text.strip() for text in found] == [text.strip() for text in expected]
+            assert expected[0].count("#") > 0
+    database.close()
+    open_page.faults.clear()  # the browser logs the server that is gone
+
+
+def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
+    recording: Recording, open_page: Pages, rng: Any
+) -> None:
+    database = open_for_reading(str(recording.path))
+    reader = Reader(database)
+    session = reader.find(recording.session)
+    records = dict(zip(*(reader.steps(session)[name] for name in ("step", "record")), strict=True))
+    with process("view", str(recording.path), "--port", "0", "--no-open") as viewing:
+        viewing.wait_ready()
+        for _ in range(3):
+            step = rng.randrange(50, recording.steps)
+            whole = recording.state_after(step)
+            held = [row for row in whole["tables"] if whole["filled"][row[3]] > 0]
+            # Blocks without content too: what is written in them is known from their sequences alone.
+            open_ones = [row for row in held if whole["filled"][row[3]] < SIZE]
+            for sequence, _, position, block in rng.sample(held, 2) + rng.sample(open_ones, 2):
+                page = open_page(f"{viewing.url}/?session={recording.session}&step={step}&block={block}")
+                ready(page)
+                answer = read_sequence(reader, session, sequence, records[step])
+                line = (answer["prompt"] + answer["tokens"])[position * SIZE :]
+                expected = [str(token) for token in line[: whole["filled"][block]]]
+                until(
+                    page,
+                    "count => document.querySelectorAll('.inspector [data-token]').length === count",
+                    len(expected),
+                )
+                slots = page.locator(".inspector .slot")
+                assert slots.count() == SIZE
+                found = [slots.nth(i).get_attribute("data-token") for i in range(len(expected))]
+                assert found == expected
+                assert state(page)["record"] >= records[step]
+    database.close()
