@@ -435,6 +435,8 @@ export const text = {
       'It may have been recorded by another server, or into another file. These are the sessions of this one:',
     title: 'Sessions',
     loading: 'Asking the server …',
+    starting: 'The engine is starting.',
+    startingAdvice: 'It loads its model; the screen opens by itself as soon as it runs.',
     empty: 'Nothing is recorded yet.',
     emptyAdvice: 'Start an engine beside this server, then it appears here:',
     emptyCommand: 'kvarium engine --connect ws://127.0.0.1:8642/api/engine',

@@ -5,6 +5,7 @@ import { follow, jumps, seek } from './clock';
 import { isLive, position } from './ledger';
 import { NOTHING, selection } from './selection';
 import {
+  awaitFirst,
   closeSession,
   current,
   listing,
@@ -98,6 +99,7 @@ async function restore(first: boolean): Promise<void> {
       const wanted: SessionInfo | undefined = sessions.find((each) => each.id === place.session) ?? live;
       if (wanted === undefined) {
         if (listing.peek().state === 'ready') unknownSession.value = place.session;
+        if (first && place.session === null) awaitFirst();
         if (open !== null) closeSession();
         return;
       }

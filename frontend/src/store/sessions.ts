@@ -59,7 +59,29 @@ export async function loadSessions(): Promise<readonly SessionInfo[]> {
   }
 }
 
+/** How far the server's own engine is. */
+export const engineState = signal<'none' | 'starting' | 'linked' | 'ended'>('none');
+/** Who came to the bare address while nothing was live is shown the first session that begins. */
+let awaiting = false;
+
+export function awaitFirst(): void {
+  awaiting = true;
+}
+
+/** The list anew, and the engine's state; opens the session that is awaited. */
+export async function refreshLanding(): Promise<void> {
+  try {
+    const told = (await (await fetch(apiUrl('health'))).json()) as { engine?: typeof engineState.value };
+    engineState.value = told.engine ?? 'none';
+  } catch {
+    engineState.value = 'none';
+  }
+  const live = (await loadSessions()).find((each) => each.state === 'live');
+  if (awaiting && live !== undefined && current.peek() === null) openSession(live, null);
+}
+
 export function openSession(info: SessionInfo, step: number | null): void {
+  awaiting = false;
   newcomer.value = null;
   known.add(info.id);
   const { value } = listing;

@@ -4,9 +4,10 @@ import { useEffect } from 'preact/hooks';
 import { bytes, integer, moment, short } from '../format';
 import {
   apiUrl,
+  engineState,
   listing,
-  loadSessions,
   openSession,
+  refreshLanding,
   type SessionInfo,
   unknownSession,
 } from '../store/sessions';
@@ -14,6 +15,7 @@ import { text } from '../text';
 import { Corner, Logo } from './Bar';
 
 const REFRESH = 3000;
+const REFRESH_STARTING = 400;
 
 function Row({ info }: { readonly info: SessionInfo }) {
   const faults = text.sessions.faults(info.gaps, info.violations);
@@ -89,11 +91,12 @@ function Advice({
 }
 
 export function Sessions() {
+  const starting = engineState.value === 'starting';
   useEffect(() => {
-    void loadSessions();
-    const timer = setInterval(() => void loadSessions(), REFRESH);
+    void refreshLanding();
+    const timer = setInterval(() => void refreshLanding(), starting ? REFRESH_STARTING : REFRESH);
     return () => clearInterval(timer);
-  }, []);
+  }, [starting]);
   const { value } = listing;
   return (
     <main class="landing">
@@ -117,7 +120,14 @@ export function Sessions() {
           command={text.sessions.failedCommand}
         />
       )}
-      {value.state === 'ready' && value.sessions.length === 0 && (
+      {starting && (
+        <div class="advice" role="status">
+          <p class="loud">{text.sessions.starting}</p>
+          <p class="dim">{text.sessions.startingAdvice}</p>
+          <div class="spinner" />
+        </div>
+      )}
+      {value.state === 'ready' && value.sessions.length === 0 && !starting && (
         <Advice
           title={text.sessions.empty}
           advice={text.sessions.emptyAdvice}
