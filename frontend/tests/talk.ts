@@ -112,6 +112,7 @@ export function talk(seed: number, steps: number): Talk {
       request,
       record,
       submitted: submitted.get(request)!,
+      facts: null,
       ending:
         end === undefined || end > record
           ? null

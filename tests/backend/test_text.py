@@ -140,6 +140,8 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
             assert (row["index"] > 0) == (row["parent"] is not None)
         indexed = next(row for row in rows if row["request"] == request)
         assert answer["submitted"] == indexed["submitted_record"]
+        assert answer["facts"] == {name: indexed[name] for name in answer["facts"]}
+        assert len(answer["facts"]) == 5
         ending = answer["ending"]
         if ending is None:
             assert indexed["ended_step"] is None

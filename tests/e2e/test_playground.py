@@ -311,8 +311,13 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
                 words(read_sequence(reader, number_of_session, sequence, at[step])["tokens"], pieces)
                 for sequence in (0, 1)
             ]
-            found = inspector.locator(".said.sampled").all_text_contents()
-            assert [text.strip() for text in found] == [text.strip() for text in expected]
+            # Panels follow the map within a tenth of a second.
+            until(
+                page,
+                "expected => String([...document.querySelectorAll('.inspector .said.sampled')]"
+                ".map(box => box.textContent.trim())) === String(expected)",
+                [text.strip() for text in expected],
+            )
             assert expected[0].count("#") > 0
     database.close()
     open_page.faults.clear()  # the browser logs the server that is gone

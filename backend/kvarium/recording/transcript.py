@@ -21,7 +21,7 @@ from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
 from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, Submitted
-from kvarium_ledger.records import Gap, Keyframe, Step, Text
+from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
 
 NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
 
@@ -50,6 +50,16 @@ class Ending(msgspec.Struct, kw_only=True):
     message: str | None = None
 
 
+class Facts(msgspec.Struct, kw_only=True):
+    """What never changes of a request."""
+
+    name: str
+    prompt_tokens: int
+    max_tokens: int
+    n: int
+    priority: int
+
+
 class Transcript(msgspec.Struct, kw_only=True):
     """A request's text as of ``record``. ``why`` says what is not known: ``prompt`` or all ``tokens`` are None then.
 
@@ -60,6 +70,7 @@ class Transcript(msgspec.Struct, kw_only=True):
     request: int
     record: int
     submitted: int
+    facts: Facts | None = None
     ending: Ending | None = None
     prompt: list[int] | None = None
     text: str | None = None
@@ -224,6 +235,16 @@ def _after_gap(
     return None
 
 
+def _facts(row: Submitted | RequestState) -> Facts:
+    return Facts(
+        name=row.name,
+        prompt_tokens=row.prompt_tokens,
+        max_tokens=row.max_tokens,
+        n=row.n,
+        priority=row.priority,
+    )
+
+
 # -- what was sampled -----------------------------------------------------------------------------------------------------
 
 
@@ -257,6 +278,7 @@ class _Collector:
         self._gaps: list[tuple[int, int]] = []
         self._sequences: dict[int, Sampled] = {}
         self._step: Step | None = None
+        self._facts: Facts | None = None
         self._ending: Ending | None = None
 
     def lost(self, first: int, last: int) -> None:
@@ -277,6 +299,9 @@ class _Collector:
         elif isinstance(record, Gap):
             self.lost(record.first, record.last)
         elif isinstance(record, Keyframe):
+            for told in record.requests:
+                if told.request == self._request:
+                    self._facts = self._facts or _facts(told)
             for row in record.sequences:
                 if row.request == self._request and row.sequence not in self._sequences:
                     self._create(row.sequence, row.index, row.parent, record.record)
@@ -290,7 +315,9 @@ class _Collector:
         for decision in step.decisions:
             if getattr(decision, "request", None) != self._request:
                 continue
-            if isinstance(decision, SequenceCreated):
+            if isinstance(decision, Submitted):
+                self._facts = _facts(decision)
+            elif isinstance(decision, SequenceCreated):
                 self._create(decision.sequence, decision.index, decision.parent, step.record)
             elif isinstance(decision, (Finished, Aborted, Refused)):
                 self._ending = Ending(
@@ -340,6 +367,7 @@ class _Collector:
             request=self._request,
             record=self._through,
             submitted=self._submitted,
+            facts=self._facts,
             ending=self._ending,
             prompt=self._prompt,
             text=self._text,

@@ -22,6 +22,13 @@ export interface Told {
   /** As of this record. */
   readonly record: number;
   readonly submitted: number;
+  readonly facts: {
+    readonly name: string;
+    readonly prompt_tokens: number;
+    readonly max_tokens: number;
+    readonly n: number;
+    readonly priority: number;
+  } | null;
   readonly ending: Ending | null;
   readonly prompt: readonly number[] | null;
   readonly text: string | null;
@@ -85,6 +92,8 @@ function lowerBound(list: readonly number[], value: number): number {
 
 export class Transcripts {
   private readonly all = new Map<number, Transcript>();
+  /** The highest number of a request that was told of: all below it have been there. */
+  newest = -1;
   /** The records that were folded here. */
   private readonly seen = new Ranges();
   readonly gaps: Range[] = [];
@@ -173,6 +182,7 @@ export class Transcripts {
         known: -1,
       };
       this.all.set(request, found);
+      this.newest = Math.max(this.newest, request);
     }
     return found;
   }
@@ -279,6 +289,16 @@ export class Transcripts {
   /** Merge what the server tells of a request, as of a record. */
   merge(told: Told): void {
     const found = this.transcript(told.request);
+    const { facts } = told;
+    if (facts !== null && !this.memory.facts.has(told.request)) {
+      this.memory.facts.set(told.request, {
+        name: facts.name,
+        promptTokens: facts.prompt_tokens,
+        maxTokens: facts.max_tokens,
+        n: facts.n,
+        priority: facts.priority,
+      });
+    }
     found.submitted ??= told.submitted;
     if (told.prompt !== null && found.prompt === null) {
       found.prompt = told.prompt;
@@ -289,6 +309,7 @@ export class Transcripts {
     found.ending ??= told.ending;
     for (const [first, last] of told.gaps) this.noteGap(first, last);
     for (const row of told.sequences) {
+      this.memory.sequences.set(row.sequence, { request: told.request, index: row.index });
       const mine = found.branches.get(row.sequence);
       const made = branch(row.index, row.parent, row.created);
       made.tokens = (row.tokens ?? row.records.map(() => null)).map((token) => token ?? LOST);
