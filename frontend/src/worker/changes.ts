@@ -1,6 +1,10 @@
 /** Which blocks changed since the page last saw the map, and what the map needs to know of each. */
 
 import type { Blocks } from '../ledger/blocks';
+import { decodeOperations } from '../ledger/columns';
+import type { Fold } from '../ledger/fold';
+import { Operation } from '../ledger/generated/constants';
+import type { Step } from '../ledger/generated/types';
 import type { MapChange } from './protocol';
 import { FILLED_BITS, packBlock } from './word';
 
@@ -92,4 +96,34 @@ const EMPTY = new Uint32Array(0);
 export interface StepChanges {
   readonly changed: Uint32Array;
   readonly filled: Uint32Array;
+}
+
+export function changesOf(step: Step | null, numBlocks: number): StepChanges {
+  const changed = new Set<number>();
+  const filled = new Set<number>();
+  try {
+    const columns = decodeOperations(step?.operations);
+    for (let i = 0; i < columns.length; i++) {
+      (columns.kind[i] === Operation.fill ? filled : changed).add(columns.block[i]!);
+    }
+    for (const source of columns.source) changed.add(source);
+  } catch {
+    // What can't be read is the fold's to report.
+  }
+  const inPool = (block: number): boolean => block < numBlocks;
+  return {
+    changed: Uint32Array.from(changed).filter(inPool),
+    filled: Uint32Array.from(filled).filter((block) => inPool(block) && !changed.has(block)),
+  };
+}
+
+/** Note the blocks that a step's copies on write made, each with the generation that it began. */
+export function noteCopies(copied: Map<number, number>, fold: Fold, step: Step): void {
+  const { kind, block, source } = step.operations ?? {};
+  if (kind === undefined || block === undefined || source === undefined) return;
+  const blocks = new DataView(block.buffer, block.byteOffset, block.byteLength);
+  for (let i = kind.indexOf(Operation.copy); i >= 0; i = kind.indexOf(Operation.copy, i + 1)) {
+    const target = blocks.getUint32(4 * i, true);
+    if (target < fold.numBlocks) copied.set(target, fold.blocks.generation[target]!);
+  }
 }

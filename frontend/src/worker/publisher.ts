@@ -8,6 +8,7 @@ import { type RequestAnswer, requestAnswer } from './answers/request';
 import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
+import { changesOf } from './changes';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
 import type { Session } from './session';
@@ -132,7 +133,7 @@ export class Publisher {
     const { session, wants } = this;
     const { fold } = session;
     const panels = this.forced || (this.panelsChanged && now >= this.lastPanels + PANEL_INTERVAL);
-    const step = session.mode === 'at' ? session.changesOfStep() : null;
+    const step = session.mode === 'at' ? changesOf(session.current, fold.numBlocks) : null;
     const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, step) : null;
     const { selection } = wants;
     const request = this.lookAtSelection();

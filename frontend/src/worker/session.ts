@@ -8,14 +8,13 @@
  * unseen: recording and engine never wait for a reader.
  */
 
-import { decodeOperations } from '../ledger/columns';
 import { Contents } from '../ledger/contents';
 import { type AnyRecord, Fold } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
-import { Operation, Pin, VERSION } from '../ledger/generated/constants';
+import { Pin, VERSION } from '../ledger/generated/constants';
 import type { Hello, Step } from '../ledger/generated/types';
 import { RequestMemory } from '../ledger/requests';
-import { Changes, type StepChanges } from './changes';
+import { Changes, noteCopies } from './changes';
 import { Head } from './head';
 import { History } from './history';
 import { Navigator } from './navigator';
@@ -267,23 +266,13 @@ export class Session {
   private applied(fold: Fold, record: AnyRecord): void {
     this.trust.look(fold);
     this.texts.note(record);
-    if (record.type === 'step') this.noteCopies(fold, record);
+    if (record.type === 'step') noteCopies(this.copied, fold, record);
     const every = Math.max(SNAPSHOT_OPERATIONS, 2 * fold.numBlocks);
     const last = this.kept.get(fold);
     if (last === undefined) this.kept.set(fold, fold.op);
     else if (fold.verified && Math.abs(fold.op - last) >= every && this.history.get(fold.record)) {
       this.kept.set(fold, fold.op);
       if (!this.history.hasSnapshot(fold.record)) this.history.addSnapshot(fold.snapshot());
-    }
-  }
-
-  private noteCopies(fold: Fold, step: Step): void {
-    const { kind, block, source } = step.operations ?? {};
-    if (kind === undefined || block === undefined || source === undefined) return;
-    const blocks = new DataView(block.buffer, block.byteOffset, block.byteLength);
-    for (let i = kind.indexOf(Operation.copy); i >= 0; i = kind.indexOf(Operation.copy, i + 1)) {
-      const target = blocks.getUint32(4 * i, true);
-      if (target < fold.numBlocks) this.copied.set(target, fold.blocks.generation[target]!);
     }
   }
 
@@ -312,27 +301,6 @@ export class Session {
     let pinned = 0;
     for (const pins of this.fold.pins.map.values()) if (pins.has(Pin.null_block)) pinned++;
     return this.hello.num_blocks - pinned;
-  }
-
-  /** The blocks that the present step changed. */
-  changesOfStep(): StepChanges {
-    const { numBlocks } = this.fold;
-    const changed = new Set<number>();
-    const filled = new Set<number>();
-    try {
-      const columns = decodeOperations(this.current?.operations);
-      for (let i = 0; i < columns.length; i++) {
-        (columns.kind[i] === Operation.fill ? filled : changed).add(columns.block[i]!);
-      }
-      for (const source of columns.source) changed.add(source);
-    } catch {
-      // What can't be read is the fold's to report.
-    }
-    const inPool = (block: number): boolean => block < numBlocks;
-    return {
-      changed: Uint32Array.from(changed).filter(inPool),
-      filled: Uint32Array.from(filled).filter((block) => inPool(block) && !changed.has(block)),
-    };
   }
 
   // -- where the reader is ------------------------------------------------------------------------------------------
