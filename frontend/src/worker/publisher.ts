@@ -156,7 +156,10 @@ export class Publisher {
           : null,
       queue:
         panels && wants.queue > 0
-          ? queueAnswer(fold.blocks, wants.queue, (content) => this.sayings.start(content, fold.record))
+          ? // Its head changes with every step: it has a text where that is here, and asks for none.
+            queueAnswer(fold.blocks, wants.queue, (content) =>
+              this.sayings.start(content, fold.record, false),
+            )
           : null,
       scheduler: panels && wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
       events: panels && wants.events !== null ? this.events.answer(fold) : null,

@@ -32,7 +32,7 @@ export interface Slots {
 const MOST_OF_PROMPT = 2000;
 const MOST_SAMPLED = 4000;
 /** Tokens of a content's text that are shown in place of its id. */
-const START = 12;
+const START = 24;
 
 const NO_SLOTS: Slots = { tokens: [], pieces: [], state: 'none' };
 
@@ -163,13 +163,13 @@ export class Sayings {
     return { tokens, pieces, state };
   }
 
-  /** How the text of a content begins; null: not known (yet). */
-  start(content: number, record: number): string | null {
+  /** How the text of a content begins; null: not known (yet). What is not here is asked for only if it is `wanted`. */
+  start(content: number, record: number, wanted = true): string | null {
     const { texts } = this;
-    texts.wantPieces(record);
-    const tokens = texts.content(content);
+    if (wanted) texts.wantPieces(record);
+    const tokens = wanted ? texts.content(content) : texts.contents.get(content);
     if (tokens == null) return null;
-    const [first] = join(tokens.subarray(0, Math.max(START, Math.min(tokens.length, 24))), texts.pieces);
+    const [first] = join(tokens.subarray(0, START), texts.pieces);
     return first !== undefined && 'text' in first ? first.text : null;
   }
 }
