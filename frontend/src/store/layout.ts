@@ -16,9 +16,12 @@ export type PanelName =
   | 'inspector'
   | 'timeline';
 
-/** Put the focus on a panel, once it is drawn. */
+/** Put the focus on a panel: at once where it is drawn, so that nothing that is typed goes astray, else when it is. */
 export function focusPanel(name: PanelName): void {
-  setTimeout(() =>
-    document.querySelector<HTMLElement>(`[data-panel="${name}"]`)?.focus({ preventScroll: true }),
-  );
+  const focus = (): boolean => {
+    const found = document.querySelector<HTMLElement>(`[data-panel="${name}"]`);
+    found?.focus({ preventScroll: true });
+    return found !== null;
+  };
+  if (!focus()) setTimeout(focus);
 }

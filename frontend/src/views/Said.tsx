@@ -8,8 +8,20 @@ import type { Span } from '../worker/pieces';
 /** Ids after which a run of them is cut short: nobody reads on. */
 const MOST_IDS = 240;
 
+/** Marks of a chat template: they are tokens as all others, and no words. */
+const MARK = /(<\|[^|<>\s]{1,40}\|>)/;
+
 function Part({ span }: { readonly span: Span }) {
-  if ('text' in span) return <span>{span.text}</span>;
+  if ('text' in span) {
+    if (!span.text.includes('<|')) return <span>{span.text}</span>;
+    return (
+      <span>
+        {span.text
+          .split(MARK)
+          .map((part, i) => (i % 2 === 1 ? <small class="mark num">{part}</small> : part))}
+      </span>
+    );
+  }
   if ('missing' in span) return <em class="missing">{text.said.missing(span.missing)}</em>;
   const cut = span.ids.length - MOST_IDS;
   return (

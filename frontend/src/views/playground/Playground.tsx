@@ -56,7 +56,8 @@ function Writing({
   const value = draft.value[name];
   useEffect(() => {
     const { current } = area;
-    if (current === null) return;
+    // The style sheet does it where the browser can.
+    if (current === null || CSS.supports('field-sizing', 'content')) return;
     current.style.height = 'auto';
     current.style.height = `${current.scrollHeight + 2}px`;
   }, [value]);
