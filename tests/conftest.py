@@ -20,6 +20,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from kvarium_engine.errors import UsageError
+from kvarium_engine.model import store
+
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("small", "full")
 PARTS = ("all", "light", "model")
@@ -153,6 +156,15 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> Path:
+    """The folder of SmolLM2 135M in the user's cache, or skip the test."""
+    try:
+        return store.find("smollm2-135m")
+    except UsageError as error:
+        pytest.skip(f"no model: {error}")
 
 
 @pytest.fixture(scope="session")

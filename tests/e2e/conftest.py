@@ -105,6 +105,18 @@ class Recording:
         return plain_state(fold)
 
 
+def read_recording(path: Path) -> Recording:
+    """The latest session of a file."""
+    database = open_for_reading(str(path))
+    reader = Reader(database)
+    number = reader.find("latest")
+    hello, _ = reader.hello(number)
+    frames = [frame.bytes for frame in reader.frames(number)]
+    steps = int(reader.session(number)["last_step"]) + 1
+    database.close()
+    return Recording(path, hello.session, steps, frames, hello)
+
+
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """500 steps of the seeded mix on 256 blocks, recorded by the real thing."""
@@ -114,11 +126,4 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
         *("--steps", "500", "--num-gpu-blocks-override", "256", "--seed", "5"),
     )
     assert done.returncode == 0, done.stderr
-    database = open_for_reading(str(path))
-    reader = Reader(database)
-    number = reader.find("latest")
-    hello, _ = reader.hello(number)
-    frames = [frame.bytes for frame in reader.frames(number)]
-    steps = int(reader.session(number)["last_step"]) + 1
-    database.close()
-    return Recording(path, hello.session, steps, frames, hello)
+    return read_recording(path)

@@ -7,9 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from kvarium_engine.errors import UsageError
-from kvarium_engine.model import store
-
 HERE = Path(__file__).resolve().parent
 
 
@@ -31,12 +28,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.model)
-
-
-@pytest.fixture(scope="session")
-def smollm2() -> Path:
-    """The folder of SmolLM2 135M in the user's cache, or skip the test."""
-    try:
-        return store.find("smollm2-135m")
-    except UsageError as error:
-        pytest.skip(f"no model: {error}")

@@ -1,0 +1,96 @@
+"""``kvarium demo`` with the real model, as a person meets it: live, a prompt of one's own, and the recording afterwards."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from kvarium_ledger import codec
+from kvarium_ledger.operations import Operation
+from kvarium_ledger.records import Step
+from tests.backend.server_process import ServerProcess, kvarium, process
+from tests.e2e.conftest import Pages, Recording, read_recording
+from tests.e2e.page import assert_pixels_are, pixels, ready, same, seek, state, until, wait_light
+
+pytestmark = [pytest.mark.e2e, pytest.mark.model, pytest.mark.timeout(150)]
+
+FIRST_OPERATION_S = 15
+"""After the start, at most, the first real block operation is drawn; half as long again where the tests keep both cores busy."""
+
+
+@dataclass
+class Demo:
+    """A demo that runs; ``began`` is when it was started."""
+
+    server: ServerProcess
+    db: Path
+    began: float
+
+
+@pytest.fixture(scope="module")
+def demo(smollm2: Path, tmp_path_factory: pytest.TempPathFactory, size: str) -> Iterator[Demo]:
+    db = tmp_path_factory.mktemp("demo") / "demo.db"
+    seconds = "40" if size == "small" else "60"
+    began = time.monotonic()
+    with process("demo", "--no-browser", "--port", "0", "--db", str(db), "--duration", seconds) as server:
+        yield Demo(server.wait_ready(), db, began)
+
+
+def test_the_demo_from_its_first_operation_to_its_recording(demo: Demo, open_page: Pages) -> None:
+    page = open_page(demo.server.url)
+    until(page, "window.kvarium.position().op > 0", timeout=60)
+    assert time.monotonic() - demo.began < 1.5 * FIRST_OPERATION_S
+    ready(page)
+    wait_light(page, "green")
+    before = pixels(page)
+    until(page, "step => window.kvarium.position().step >= step", 12, timeout=60)
+    assert sum(before[block] != colour for block, colour in pixels(page).items()) > 5
+
+    page.keyboard.press("p")
+    page.locator("textarea[name=prompt]").fill("What is the capital of France?")
+    page.locator("input[name=temperature]").fill("0")
+    page.keyboard.press("Control+Enter")
+    card = page.locator("article.sent").first
+    expect(card.locator(".chip").first).to_be_visible(timeout=60_000)
+    expect(card).to_contain_text("The capital of France is Paris.", timeout=60_000)
+    request = int(card.get_attribute("data-request") or "")
+    wait_light(page, "green")
+
+    assert demo.server.wait(120) == 0, demo.server.text
+    expect(page.locator(".badge")).to_have_text("replay", timeout=20_000)
+    open_page.faults.clear()  # the browser logs that the server is gone
+
+    kinds: Counter[Operation] = Counter()
+    recording = read_recording(demo.db)
+    for frame in recording.frames:
+        record = codec.open_frame(frame)
+        if isinstance(record, Step):
+            kinds.update(map(Operation, record.operations.kind))
+    assert set(kinds) == set(Operation), kinds
+    verified = kvarium("verify", "latest", "--db", str(demo.db), "--json")
+    assert verified.returncode == 0, verified.stderr
+    found = json.loads(verified.stdout)
+    assert found["operations"] == sum(kinds.values())
+    assert [found[name] for name in ("digest_mismatches", "violations", "gaps")] == [0, 0, 0]
+    replayed(recording, request, open_page)
+
+
+def replayed(recording: Recording, request: int, open_page: Pages) -> None:
+    """The finished recording opens; scrubbed, it is what the Python fold says, and the answer is there."""
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        page = open_page(server.wait_ready().url)
+        ready(page)
+        for step in (recording.steps - 1, recording.steps // 3, 7, recording.steps // 2):
+            seek(page, step)
+            expected = recording.state_after(step)
+            same(state(page), expected)
+            assert_pixels_are(page, expected)
+            wait_light(page, "green")
+        page.goto(f"{server.url}/?session={recording.session}&step={recording.steps - 1}&request={request}")
+        ready(page)
+        expect(page.locator(".inspector")).to_contain_text("The capital of France is Paris.")
