@@ -67,7 +67,7 @@ lock: ## resolve every version anew: requirements/constraints.txt and frontend/p
 	@$${PYTHON:-python3} scripts/lock.py
 	@cd frontend && npm update --package-lock-only --no-audit --no-fund
 
-screenshots: build ## docs/screenshots, from a real engine and a real browser
+screenshots: build model ## docs/screenshots, from a real engine and a real browser
 	@.venv/bin/python scripts/screenshots.py
 
 clean: ## what was built here (the environments in the user's cache stay)

@@ -29,17 +29,20 @@ def picture(page: Page, name: str) -> None:
     print(f"screenshots: {path.relative_to(ROOT)}  {path.stat().st_size >> 10} KiB")
 
 
+PROMPT = "Write two lines about a fish tank full of memory blocks."
+
+
 def main() -> None:
-    """Run an engine and a server, and look at them in both themes."""
+    """Run the demo, with its model, and look at it in both themes; then ask for three samples."""
     chromium = subprocess.run(
         [ROOT / "scripts" / "chromium.sh"], capture_output=True, text=True, check=True
     ).stdout.strip()
     with (
         tempfile.TemporaryDirectory() as folder,
-        process("serve", "--port", "0", "--db", f"{folder}/demo.db", "--step-ms", "60") as server,
+        process("demo", "--no-browser", "--port", "0", "--db", f"{folder}/demo.db") as server,
         sync_playwright() as playwright,
     ):
-        server.wait_ready().wait_line("engine linked")
+        server.wait_ready().wait_line("engine linked", 120)
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(viewport={"width": 1600, "height": 1000}, color_scheme="dark")
         page.goto(server.url)
@@ -56,6 +59,15 @@ def main() -> None:
             page.evaluate("window.kvarium.ready()")
             time.sleep(6)
             picture(page, name)
+        page.emulate_media(color_scheme="dark")
+        page.goto(f"{server.url}/?session={session}")
+        page.evaluate("window.kvarium.ready()")
+        page.keyboard.press("p")
+        page.locator("input[name=n]").fill("3")
+        page.locator("textarea[name=prompt]").fill(PROMPT)
+        page.keyboard.press("Control+Enter")
+        time.sleep(5)
+        picture(page, "playground")
         browser.close()
 
 
