@@ -33,11 +33,10 @@ class Demo:
 
 
 @pytest.fixture(scope="module")
-def demo(smollm2: Path, tmp_path_factory: pytest.TempPathFactory, size: str) -> Iterator[Demo]:
+def demo(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     db = tmp_path_factory.mktemp("demo") / "demo.db"
-    seconds = "40" if size == "small" else "60"
     began = time.monotonic()
-    with process("demo", "--no-browser", "--port", "0", "--db", str(db), "--duration", seconds) as server:
+    with process("demo", "--no-browser", "--port", "0", "--db", str(db), "--duration", "60") as server:
         yield Demo(server.wait_ready(), db, began)
 
 
@@ -63,6 +62,7 @@ def test_the_demo_from_its_first_operation_to_its_recording(demo: Demo, open_pag
 
     assert demo.server.wait(120) == 0, demo.server.text
     expect(page.locator(".badge")).to_have_text("replay", timeout=20_000)
+    page.close()
     open_page.faults.clear()  # the browser logs that the server is gone
 
     kinds: Counter[Operation] = Counter()
@@ -83,7 +83,7 @@ def test_the_demo_from_its_first_operation_to_its_recording(demo: Demo, open_pag
 def replayed(recording: Recording, request: int, open_page: Pages) -> None:
     """The finished recording opens; scrubbed, it is what the Python fold says, and the answer is there."""
     with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        page = open_page(server.wait_ready().url)
+        page = open_page(f"{server.wait_ready().url}/?session={recording.session}")
         ready(page)
         for step in (recording.steps - 1, recording.steps // 3, 7, recording.steps // 2):
             seek(page, step)
