@@ -34,6 +34,8 @@ class Findings:
     gaps: int = 0
     messages: list[str] = field(default_factory=list)
     live: bool = False
+    unreadable: bool = False
+    """The database itself is damaged: what was found wrong is no fault of the engine's."""
 
     @property
     def good(self) -> bool:
@@ -45,6 +47,8 @@ class Findings:
         """In a word."""
         if self.good:
             return "verified"
+        if self.unreadable:
+            return "DAMAGED"
         return "WRONG" if self.digest_mismatches or self.violations else "INCOMPLETE"
 
     def summary(self) -> dict[str, int]:
@@ -308,9 +312,9 @@ def verify(
             verification.chunk(chunk)
             progress(verification.findings.records, row["records"])
     except SQLAlchemyError as error:
-        verification.findings.violate(
-            f"the database can't be read after record {verification.at}: {explain(error)}"
-        )
+        where = f" after record {verification.at}" if verification.findings.records else ""
+        verification.findings.unreadable = True
+        verification.findings.violate(f"the database can't be read{where}: {explain(error)}")
         return verification.findings
     except codec.UnknownOperationError as error:
         verification.findings.violate(f"record {verification.at}: {error}")

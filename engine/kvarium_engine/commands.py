@@ -56,15 +56,28 @@ def engine(
     demo: Annotated[
         bool, typer.Option("--demo", help="Feed the conversations of the demo; they leave room for prompts.")
     ] = False,
-    num_gpu_blocks_override: Annotated[int | None, typer.Option(help="Blocks of the pool.")] = None,
+    num_gpu_blocks_override: Annotated[
+        int | None,
+        typer.Option(
+            help="Blocks of the pool. Default: of a model as many as --kv-cache-memory-bytes hold; of a trace twice "
+            "its longest request; else 512."
+        ),
+    ] = None,
     kv_cache_memory_bytes: Annotated[
         int | None,
         typer.Option(help="Bytes of keys and values, instead of a number of blocks; default 1 GiB."),
     ] = None,
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
-    max_num_batched_tokens: Annotated[int | None, typer.Option(help="Tokens a step.")] = None,
+    max_num_batched_tokens: Annotated[
+        int | None, typer.Option(help="Tokens a step. Default: 2048, or --max-num-seqs where that is more.")
+    ] = None,
     max_num_seqs: Annotated[int, typer.Option(help="Sequences that run at once.")] = 256,
-    max_model_len: Annotated[int | None, typer.Option(help="Tokens of a sequence, prompt included.")] = None,
+    max_model_len: Annotated[
+        int | None,
+        typer.Option(
+            help="Tokens of a sequence, prompt included. Default: the model's positions, but no more than the pool holds."
+        ),
+    ] = None,
     enable_prefix_caching: Annotated[bool, typer.Option(help="Share the blocks of equal prefixes.")] = True,
     free_order: Annotated[str, typer.Option(help="lru, or unhashed-first as vLLM does.")] = "lru",
     scheduling_policy: Annotated[
