@@ -82,6 +82,33 @@ def told(page: Page, path: str) -> Any:
     )
 
 
+@pytest.mark.parametrize("delay", [0, 30])
+@pytest.mark.parametrize("how", ["key", "click"])
+def test_what_is_typed_right_after_opening_it_is_typed_into_it(
+    idle: ServerProcess, open_page: Pages, how: str, delay: int
+) -> None:
+    page = open_page(idle.url)
+    ready(page)
+    theme = page.evaluate("document.documentElement.dataset.theme")
+    if how == "key":
+        page.keyboard.press("p", delay=0)
+    else:
+        page.get_by_role("tab", name="playground").click()
+    page.keyboard.type("the sum? say hi", delay=delay)
+    expect(typed(page)).to_have_value("the sum? say hi")
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
+    assert session_of(page) != "None"
+
+
+def test_a_step_typed_right_after_g_is_typed_into_its_field(idle: ServerProcess, open_page: Pages) -> None:
+    page = open_page(idle.url)
+    ready(page)
+    page.keyboard.press("g")
+    page.keyboard.type("123")
+    expect(page.locator(".stepfield input")).to_have_value("123")
+    assert page.locator(".left .segments .on").text_content() == "tables"
+
+
 def test_a_typed_prompt_becomes_a_request_with_blocks_and_growing_text(
     idle: ServerProcess, open_page: Pages
 ) -> None:

@@ -1,10 +1,9 @@
 /** What a reader can do, as data: an id (its title is in the catalogue), keys, and what it does. The `?` overlay lists them. */
 
-import { signal } from '@preact/signals';
 import type { text } from '../text';
 import { follow, jump, jumpToChange, playOrPause, stepBy } from './clock';
 import { canControl, holdOrRelease, stepEngine } from './engine';
-import { centre, focusPanel, keysShown, left } from './layout';
+import { focusPanel, keysShown, showPanel } from './layout';
 import { clearSelection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
 import { toggleTheme } from './theme';
@@ -22,9 +21,6 @@ export interface Command {
 
 const inSession = (): boolean => current.peek() !== null;
 
-/** Focus the field for a step's number; the bar provides it. */
-export const askForStep = signal(0);
-
 export const COMMANDS: readonly Command[] = [
   { id: 'play', keys: ['Space'], group: 'view', run: playOrPause },
   { id: 'forward', keys: ['.'], group: 'view', run: () => stepBy(1) },
@@ -38,7 +34,7 @@ export const COMMANDS: readonly Command[] = [
     run: follow,
   },
   { id: 'home', keys: ['Home'], group: 'view', run: () => jump(0) },
-  { id: 'go', keys: ['g'], group: 'view', run: () => askForStep.value++ },
+  { id: 'go', keys: ['g'], group: 'view', run: () => focusPanel('step') },
   {
     id: 'hold',
     keys: ['Shift+Space'],
@@ -53,11 +49,11 @@ export const COMMANDS: readonly Command[] = [
     run: () => void stepEngine(),
     enabled: () => canControl.peek(),
   },
-  { id: 'tables', keys: ['1'], group: 'panels', run: () => show('tables') },
-  { id: 'scheduler', keys: ['2'], group: 'panels', run: () => show('scheduler') },
-  { id: 'playground', keys: ['p'], group: 'panels', run: () => show('playground') },
-  { id: 'map', keys: ['3'], group: 'panels', run: () => show('map') },
-  { id: 'events', keys: ['4'], group: 'panels', run: () => show('events') },
+  { id: 'tables', keys: ['1'], group: 'panels', run: () => showPanel('tables') },
+  { id: 'scheduler', keys: ['2'], group: 'panels', run: () => showPanel('scheduler') },
+  { id: 'playground', keys: ['p'], group: 'panels', run: () => showPanel('playground') },
+  { id: 'map', keys: ['3'], group: 'panels', run: () => showPanel('map') },
+  { id: 'events', keys: ['4'], group: 'panels', run: () => showPanel('events') },
   { id: 'queue', keys: ['5'], group: 'panels', run: () => focusPanel('queue') },
   { id: 'inspector', keys: ['6'], group: 'panels', run: () => focusPanel('inspector') },
   { id: 'timeline', keys: ['7'], group: 'panels', run: () => focusPanel('timeline') },
@@ -81,12 +77,6 @@ export const COMMANDS: readonly Command[] = [
 
 /** These work without a session too. */
 const ANYWHERE = new Set<Command['id']>(['keys', 'theme', 'clear']);
-
-function show(panel: 'tables' | 'scheduler' | 'playground' | 'map' | 'events'): void {
-  if (panel === 'map' || panel === 'events') centre.value = panel;
-  else left.value = panel;
-  focusPanel(panel);
-}
 
 function toggleKeys(): void {
   keysShown.value = !keysShown.value;

@@ -1,6 +1,7 @@
 /** Which panels are shown, and where the focus goes. */
 
 import { signal } from '@preact/signals';
+import { options } from 'preact';
 
 export const left = signal<'tables' | 'scheduler' | 'playground'>('tables');
 export const centre = signal<'map' | 'events'>('map');
@@ -14,14 +15,37 @@ export type PanelName =
   | 'events'
   | 'queue'
   | 'inspector'
-  | 'timeline';
+  | 'timeline'
+  | 'step';
 
-/** Put the focus on a panel: at once where it is drawn, so that nothing that is typed goes astray, else when it is. */
-export function focusPanel(name: PanelName): void {
-  const focus = (): boolean => {
-    const found = document.querySelector<HTMLElement>(`[data-panel="${name}"]`);
-    found?.focus({ preventScroll: true });
-    return found !== null;
+/** Make a change and put it into the document at once, instead of after whatever else there is to do. */
+export function renderNow(change: () => void): void {
+  const before = options.debounceRendering;
+  let render: (() => void) | undefined;
+  options.debounceRendering = (wanted) => {
+    render = wanted;
   };
-  if (!focus()) setTimeout(focus);
+  try {
+    change();
+    render?.();
+  } finally {
+    if (before === undefined) delete options.debounceRendering;
+    else options.debounceRendering = before;
+  }
+}
+
+/**
+ * Put the focus on a panel, which `change` may bring up. It has the focus when this returns: the next key is already on
+ * its way, and must find where it belongs.
+ */
+export function focusPanel(name: PanelName, change: () => void = () => {}): void {
+  renderNow(change);
+  document.querySelector<HTMLElement>(`[data-panel="${name}"]`)?.focus({ preventScroll: true });
+}
+
+export function showPanel(panel: 'tables' | 'scheduler' | 'playground' | 'map' | 'events'): void {
+  focusPanel(panel, () => {
+    if (panel === 'map' || panel === 'events') centre.value = panel;
+    else left.value = panel;
+  });
 }

@@ -4,7 +4,7 @@ import { useComputed } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { integer } from '../format';
 import { jump, playOrPause, RATES, rate, setRate, stepBy } from '../store/clock';
-import { askForStep, commandById } from '../store/commands';
+import { commandById } from '../store/commands';
 import { canControl, engineError, hasEngine, held, holdOrRelease, stepEngine } from '../store/engine';
 import { keysShown } from '../store/layout';
 import { behind, ending, hello, isLive, light, link, position, status, usable, usage } from '../store/ledger';
@@ -77,10 +77,6 @@ function StepField() {
     const timer = setTimeout(() => setWrong(''), 6000);
     return () => clearTimeout(timer);
   }, [wrong]);
-  const asked = askForStep.value;
-  useEffect(() => {
-    if (asked > 0) field.current?.focus();
-  }, [asked]);
   const { step, target, lastStep, mode } = position.value;
   const shown = mode === 'follow' ? step : (target ?? step);
   const commit = () => {
@@ -98,14 +94,19 @@ function StepField() {
       <input
         ref={field}
         class="num"
+        data-panel="step"
         inputMode="numeric"
         aria-label={text.bar.goToStep}
         value={typed ?? (shown < 0 ? '–' : integer(shown))}
         onFocus={(event) => {
           setWrong('');
-          setTyped(shown < 0 ? '' : String(shown));
           const input = event.currentTarget;
-          setTimeout(() => input.select());
+          const all = shown < 0 ? '' : String(shown);
+          setTyped(all);
+          // Selected at once, for who types on; and after a click, which puts the caret somewhere.
+          input.value = all;
+          input.select();
+          setTimeout(() => input.value === all && input.select());
         }}
         onInput={(event) => setTyped(event.currentTarget.value)}
         onBlur={() => setTyped(null)}

@@ -1,6 +1,6 @@
 /** The left column: block tables with whoever waits below, the scheduler, or the playground. */
 
-import { left } from '../store/layout';
+import { left, showPanel } from '../store/layout';
 import { tables } from '../store/ledger';
 import { text } from '../text';
 import { Playground } from './playground/Playground';
@@ -19,7 +19,8 @@ export function Left() {
           names={text.panels}
           value={left.value}
           onChange={(value) => {
-            left.value = value;
+            if (value === 'playground') showPanel(value);
+            else left.value = value;
           }}
         />
         <span class="note">
