@@ -60,4 +60,6 @@ def _torch_runner(
         f"{config.num_blocks * block_bytes / (1 << 20):,.1f} MiB of keys and values "
         f"({model.kv_bytes_per_token / 1024:g} KiB a token)"
     )
+    if vocabulary is None:
+        say(f"{model.name} has no tokenizer: prompts are given as token ids")
     return runner

@@ -100,7 +100,12 @@ def test_a_config_that_makes_no_sense_is_refused_before_torch_is_loaded(
     [
         ({"model_type": "no-such-kind"}, "no-such-kind"),
         ({"layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
-        ({"hidden_size": 64}, "can't be loaded"),
+        ({"hidden_size": 64}, "has weights of another size for"),
+        ({"num_hidden_layers": 3}, "has no weights for model.layers.2."),
+        ({"num_hidden_layers": 1}, "has weights that its config has no place for: model.layers.1."),
+        ({"hidden_act": "foo"}, "KeyError: 'foo'"),
+        ({"hidden_act": 5}, "hidden_act"),
+        ({"rope_parameters": "abc"}, "can't be loaded"),
     ],
 )
 def test_a_model_that_can_not_be_run_right_is_refused(
@@ -111,6 +116,31 @@ def test_a_model_that_can_not_be_run_right_is_refused(
         make_runner(asked, resolve(asked), lambda line: None)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_weights_that_are_not_whole_are_refused(folder: Path, tmp_path: Path) -> None:
+    whole = (folder / "model.safetensors").read_bytes()
+    for count, name in enumerate((b"", b"\0\0\0\0", whole[: len(whole) // 2])):
+        damaged = changed(folder, tmp_path / str(count))
+        (damaged / "model.safetensors").unlink()
+        (damaged / "model.safetensors").write_bytes(name)
+        asked = options(damaged)
+        with pytest.raises(UsageError, match="can't be loaded: ") as raised:
+            make_runner(asked, resolve(asked), lambda line: None)
+        assert "\n" not in str(raised.value)
+
+
+def test_a_renamed_weight_is_not_made_up(folder: Path, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    renamed = changed(folder, tmp_path / "renamed")
+    (renamed / "model.safetensors").unlink()
+    weights = load_file(folder / "model.safetensors")
+    weights["model.layers.1.self_attn.qx_proj.weight"] = weights.pop("model.layers.1.self_attn.q_proj.weight")
+    save_file(weights, renamed / "model.safetensors", metadata={"format": "pt"})
+    asked = options(renamed)
+    with pytest.raises(UsageError, match=r"has no weights for model\.layers\.1\.self_attn\.q_proj\.weight"):
+        make_runner(asked, resolve(asked), lambda line: None)
 
 
 def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(

@@ -35,7 +35,7 @@ def read_geometry(folder: Path) -> Geometry:
         if not isinstance(config, dict):
             raise ValueError("it is no JSON object")
         return geometry_of(config)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the config of a decoder: {error}") from None
 
 

@@ -43,7 +43,8 @@ def use_threads() -> int:
 def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = None) -> PreTrainedModel:
     """The model in ``folder``, ready for a :class:`~kvarium_engine.model.torch_runner.TorchRunner`.
 
-    Raises :class:`UsageError` for one that can't be loaded, or whose attention is not done here.
+    Raises :class:`UsageError` for one that can't be loaded, whose weights are not exactly those that its config
+    describes, or whose attention is not done here.
     """
     device = device or choose_device()
     geometry = read_geometry(folder)
@@ -54,16 +55,41 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
         refuse_unpaged(config)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
+            model, found = AutoModelForCausalLM.from_pretrained(
                 folder,
                 config=config,
                 dtype=choose_dtype(dtype, geometry, device),
                 attn_implementation=NAME,
                 local_files_only=True,
+                ignore_mismatched_sizes=True,
+                output_loading_info=True,
             )
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
-        raise UsageError(f"the model in {folder} can't be loaded: {first_line(error)}") from None
-    return model.to(device)
+        check_weights(found)
+        return model.to(device)
+    except torch.OutOfMemoryError:
+        raise UsageError(f"the model in {folder} does not fit on {device}") from None
+    except Exception as error:
+        # A folder may hold anything, and transformers raises whatever that leads to.
+        if os.environ.get("KVARIUM_DEBUG"):
+            raise
+        raise UsageError(f"the model in {folder} can't be loaded: {one_line(error)}") from None
+
+
+def check_weights(found: Any) -> None:
+    """transformers makes up weights that are missing, and leaves out those that it has no place for: here both are refused.
+
+    ``found`` is its ``output_loading_info``. Raises :class:`ValueError` with the first few names.
+    """
+    told = {
+        "has no weights for": sorted(found["missing_keys"]),
+        "has weights of another size for": sorted(key for key, *_ in found["mismatched_keys"]),
+        "has weights that its config has no place for:": sorted(found["unexpected_keys"]),
+        "has weights that can't be read:": sorted(str(line) for line in found.get("error_msgs") or ()),
+    }
+    for text, names in told.items():
+        if names:
+            more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+            raise ValueError(f"it {text} {', '.join(names[:2])}{more}")
 
 
 def refuse_unpaged(config: Any) -> None:
@@ -78,7 +104,9 @@ def refuse_unpaged(config: Any) -> None:
         raise ValueError(f"{config.model_type} is no decoder alone")
 
 
-def first_line(error: BaseException) -> str:
-    """An error's first line, or its name."""
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__
+def one_line(error: BaseException) -> str:
+    """An error's kind, where its text alone says nothing, and its first line."""
+    lines = str(error).strip().splitlines() or [""]
+    if isinstance(error, OSError | ValueError | RuntimeError) and len(lines[0].split()) > 2:
+        return lines[0]
+    return f"{type(error).__name__}: {' '.join(' '.join(lines).split())[:300]}".rstrip(": ")
