@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from kvarium_engine.model.sampler import Draw, sample, uniform
+from kvarium_engine.model.sampler import Draw, sample, waiting_times
 
 
 def draw(position: int, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0, seed: int = 3) -> Draw:
@@ -19,16 +19,27 @@ def counted(logits: torch.Tensor, draws: int, **how: float) -> list[float]:
     return [tokens.count(token) / draws for token in range(len(logits))]
 
 
-def test_uniform_numbers_are_uniform_and_depend_on_seed_index_and_position() -> None:
-    values = [
-        uniform(seed, index, position) for seed in range(10) for index in range(10) for position in range(100)
-    ]
-    assert all(0 <= value < 1 for value in values)
-    assert len(set(values)) == len(values)
-    tenths = [sum(i / 10 <= value < (i + 1) / 10 for value in values) for i in range(10)]
-    chi = sum((count - 1000) ** 2 / 1000 for count in tenths)
-    assert chi < 27.9  # 9 degrees of freedom: one in a thousand
-    assert uniform(1, 2, 3) == uniform(1, 2, 3)
+def test_waiting_times_are_exponential_and_depend_on_seed_and_token_alone() -> None:
+    times = waiting_times([1, 2, 2**64 - 1], 30_000, torch.device("cpu"))
+    assert torch.equal(times[:2, :500], waiting_times([1, 2], 500, torch.device("cpu")))
+    assert (times > 0).all()
+    for row in times:
+        tenths = [
+            ((row >= -math.log(1 - i / 10)) & (row < -math.log(1 - (i + 1) / 10 + 1e-12))).sum().item()
+            for i in range(10)
+        ]
+        chi = sum((count - 3000) ** 2 / 3000 for count in tenths)
+        assert chi < 27.9  # 9 degrees of freedom: one in a thousand
+    assert abs(torch.corrcoef(times)[0, 1]) < 0.02
+
+
+def test_the_last_bits_of_the_logits_hardly_ever_change_what_is_drawn() -> None:
+    generator = torch.Generator().manual_seed(1)
+    logits = torch.randn(400, 20_000, generator=generator)
+    noisy = logits * (1 + 1e-6 * torch.randn(400, 20_000, generator=generator))
+    draws = [draw(i) for i in range(400)]
+    pairs = zip(sample(logits, range(400), draws), sample(noisy, range(400), draws), strict=True)
+    assert sum(one != other for one, other in pairs) <= 1
 
 
 def test_temperature_0_takes_the_largest() -> None:

@@ -1,11 +1,14 @@
 """The sampler: logits to tokens.
 
     logits ──▶ greedy (temperature 0): the largest
-           └─▶ ÷ temperature ─▶ top-k ─▶ softmax ─▶ top-p ─▶ the token at which the running sum passes u
+           └─▶ ÷ temperature ─▶ top-k ─▶ softmax ─▶ top-p ─▶ the largest of chance ÷ waiting time
 
-``u`` in [0, 1) is a hash of the request's seed, the sequence's index and the position, and of nothing else: a token does not
-depend on who ran beside it, nor on a preemption, and a run is repeated by its seeds. (vLLM draws from a generator a
-request; the distribution is the same.)
+Each token of the vocabulary waits for an exponentially distributed time, and the first to come is drawn: with rate p it comes
+first with chance p (vLLM draws so too). The times are hashes of the request's seed, the sequence's index, the position
+and the token, and of nothing else, so a run is repeated by its seeds, whoever runs beside a request and however
+often it is preempted. Logits of another batch shape differ in their last bits; that changes a token only where two were
+within those bits of one another, as with greedy sampling. (A running sum that passes a number would be moved at each
+of its borders.)
 """
 
 from collections.abc import Sequence
@@ -35,9 +38,32 @@ def _mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
-def uniform(seed: int, sequence_index: int, position: int) -> float:
-    """A number in [0, 1) with 53 bits that depends on these three alone."""
-    return (_mix(_mix(_mix(seed) ^ sequence_index) ^ position) >> 11) * 2.0**-53
+def _seed_of(seed: int, sequence_index: int, position: int) -> int:
+    """A u64 that depends on these three alone."""
+    return _mix(_mix(_mix(seed) ^ sequence_index) ^ position)
+
+
+def waiting_times(seeds: Sequence[int], vocabulary: int, device: torch.device) -> torch.Tensor:
+    """Exponentially distributed numbers ``[seeds, vocabulary]`` (f32, above 0), each a hash of its seed (u64) and token."""
+    start = torch.tensor([_signed(seed) for seed in seeds], dtype=torch.int64, device=device)
+    token = torch.arange(1, vocabulary + 1, dtype=torch.int64, device=device)
+    value = start[:, None] + token * _signed(0x9E3779B97F4A7C15)
+    # SplitMix64's finaliser; i64 multiplies modulo 2^64 as u64 does, only shifts must be told to bring in zeros.
+    value = (value ^ _shifted(value, 30)) * _signed(0xBF58476D1CE4E5B9)
+    value = (value ^ _shifted(value, 27)) * _signed(0x94D049BB133111EB)
+    value = value ^ _shifted(value, 31)
+    # 24 bits, so that f32 holds them exactly; half a step up, so that none is 0.
+    return -torch.log((_shifted(value, 40).float() + 0.5) * 2.0**-24)
+
+
+def _shifted(value: torch.Tensor, bits: int) -> torch.Tensor:
+    """i64 as if it were u64, shifted right."""
+    return (value >> bits) & ((1 << (64 - bits)) - 1)
+
+
+def _signed(value: int) -> int:
+    """A u64 as the i64 of the same bits."""
+    return value - (1 << 64) if value >> 63 else value
 
 
 def sample(logits: torch.Tensor, rows: Sequence[int], draws: Sequence[Draw]) -> list[int]:
@@ -58,12 +84,10 @@ def sample(logits: torch.Tensor, rows: Sequence[int], draws: Sequence[Draw]) -> 
 
 
 def _draw(logits: torch.Tensor, draws: list[Draw]) -> list[int]:
-    def column(values: list[float]) -> torch.Tensor:
-        return torch.tensor(values, dtype=torch.float64, device=logits.device)[:, None]
-
+    temperatures = torch.tensor([draw.temperature for draw in draws], device=logits.device)[:, None]
     # The largest is taken off first, so that a tiny temperature can't overflow.
-    scores = logits.double()
-    scores = (scores - scores.amax(dim=-1, keepdim=True)) / column([draw.temperature for draw in draws])
+    scores = logits.float()
+    scores = (scores - scores.amax(dim=-1, keepdim=True)) / temperatures
     for row, draw in enumerate(draws):
         if 0 < draw.top_k < scores.shape[1]:
             least = scores[row].topk(draw.top_k).values[-1]
@@ -72,10 +96,8 @@ def _draw(logits: torch.Tensor, draws: list[Draw]) -> list[int]:
     for row, draw in enumerate(draws):
         if draw.top_p < 1:
             chances[row] = _nucleus(chances[row], draw.top_p)
-    sums = chances.cumsum(dim=-1)
-    asked = column([uniform(draw.seed, draw.sequence_index, draw.position) for draw in draws]) * sums[:, -1:]
-    # side="right" never lands on a token whose chance is 0; the last sum is always above what is asked.
-    return torch.searchsorted(sums, asked, right=True)[:, 0].tolist()
+    seeds = [_seed_of(draw.seed, draw.sequence_index, draw.position) for draw in draws]
+    return chances.div_(waiting_times(seeds, chances.shape[1], chances.device)).argmax(dim=-1).tolist()
 
 
 def _nucleus(chances: torch.Tensor, top_p: float) -> torch.Tensor:
