@@ -6,13 +6,14 @@
  *     kvarium.seek(step)         move the view to a step;  kvarium.follow()  to the live end
  *     kvarium.light()            { colour, record, message } of the digest light
  *     kvarium.position()         { mode, record, step, op, … } as last drawn
+ *     kvarium.mapShown()         { record, step, next }: which step the map on the canvas is of, and which block it frames
  *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow
  */
 
 import type { PlainState } from './ledger/plain';
 import { follow, jump } from './store/clock';
-import { ask, light, position } from './store/ledger';
-import { mapPixels } from './views/map/MemoryMap';
+import { ask, light, position, whenDrawn } from './store/ledger';
+import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
 import type { Light, Position } from './worker/protocol';
 
@@ -24,6 +25,7 @@ export interface Hook {
   light(): Light;
   position(): Position;
   mapPixels(): Pixels;
+  mapShown(): Shown | null;
 }
 
 declare global {
@@ -32,16 +34,11 @@ declare global {
   }
 }
 
-/** Two frames: what the worker said last is drawn. */
-function drawn(): Promise<void> {
-  return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())));
-}
-
 export function installHook(): void {
   window.kvarium = {
     async ready() {
       await ask('ready');
-      await drawn();
+      await whenDrawn();
       return true;
     },
     state: () => ask('state') as Promise<PlainState>,
@@ -49,12 +46,13 @@ export function installHook(): void {
       await ask('ready');
       jump(step);
       await ask('ready');
-      await drawn();
+      await whenDrawn();
       return true;
     },
     follow,
     light: () => light.value,
     position: () => position.value,
     mapPixels,
+    mapShown,
   };
 }

@@ -108,3 +108,47 @@ def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_int
         assert (place["lastStep"], place["lastRecord"]) == (told["last_step"], told["last_record"])
         assert place["step"] <= told["last_step"]
     open_page.faults.clear()  # the browser logs the refused connections
+
+
+def test_whatever_one_frame_shows_is_of_one_step(live: ServerProcess, open_page: Pages) -> None:
+    page = open_page(live.url)
+    wait_light(page, "green")
+    page.keyboard.press("2")
+    frames = page.evaluate(
+        """async () => {
+          const digits = (found) => Number(found.replace(/[^0-9]/g, ''));
+          const of = (selector) => digits(document.querySelector(selector).textContent);
+          const seen = [];
+          while (seen.length < 90) {
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+            const { step, next } = window.kvarium.mapShown();
+            seen.push({
+              step: [
+                step,
+                window.kvarium.position().step,
+                digits(document.querySelector('.stepfield input').value),
+                of('.scheduler .head h2'),
+              ],
+              next: [next, of('.queue .qchip')],
+            });
+          }
+          return seen;
+        }"""
+    )
+    for seen in frames:
+        assert len(set(seen["step"])) == 1, seen
+        assert len(set(seen["next"])) == 1, seen
+    assert len({seen["step"][0] for seen in frames}) > 3, "it goes on"
+
+
+def test_steps_back_and_on_are_counted_however_fast_they_come(live: ServerProcess, open_page: Pages) -> None:
+    page = open_page(live.url)
+    wait_light(page, "green")
+    wait_steps(page, 12)
+    page.keyboard.press("Space")
+    ready(page)
+    step = step_of(page)
+    for key in ",,,,,,.":
+        page.keyboard.press(key)
+    ready(page)
+    assert step_of(page) == step - 5

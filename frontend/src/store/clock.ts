@@ -27,8 +27,7 @@ export function jump(step: number): void {
 }
 
 export function stepBy(steps: number): void {
-  const { step, target } = position.value;
-  seek((target ?? step) + steps);
+  tell({ kind: 'by', steps });
 }
 
 export function playOrPause(): void {

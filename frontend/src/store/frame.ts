@@ -1,18 +1,34 @@
-/** One requestAnimationFrame for everything that is drawn by hand. */
+/**
+ * One requestAnimationFrame for everything that is drawn by hand.
+ *
+ *     gate ─ open ─→ take what the worker said (signals) ─→ painters ─→ the document, in a microtask ─→ the screen
+ *       └─ closed: a slow map is not drawn in this frame, so what is shown stays as it is, all of it
+ *
+ * So whatever a frame shows, by hand or in the document, is of one step.
+ */
 
-/** Draws; returns true when it wants to draw again in the next frame. */
-export type Painter = (now: number) => boolean;
+/** Draws, unless the gate is closed for what is costly; returns true when it wants to draw again in the next frame. */
+export type Painter = (now: number, open: boolean) => boolean;
 
 const painters = new Set<Painter>();
+const before: (() => void)[] = [];
 const after: (() => void)[] = [];
 let pending = false;
+let gate: ((now: number) => boolean) | null = null;
 
 function run(now: number): void {
   pending = false;
-  let again = false;
-  for (const painter of painters) again = painter(now) || again;
+  const open = gate === null || gate(now);
+  if (open) for (const callback of before.splice(0)) callback();
+  let again = before.length > 0;
+  for (const painter of painters) again = painter(now, open) || again;
   for (const callback of after.splice(0)) callback();
   if (again) invalidate();
+}
+
+/** Who draws slowly may put off frames. */
+export function setGate(next: ((now: number) => boolean) | null): void {
+  gate = next;
 }
 
 /** Something changed: draw in the next frame. */
@@ -27,6 +43,12 @@ export function addPainter(painter: Painter): () => void {
   painters.add(painter);
   invalidate();
   return () => painters.delete(painter);
+}
+
+/** Call back at the beginning of the next frame that the gate lets through, before anything of it is drawn. */
+export function beforeFrame(callback: () => void): void {
+  before.push(callback);
+  invalidate();
 }
 
 /** Call back once the next frame is drawn. */

@@ -12,7 +12,7 @@ import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
-import { afterFrame, invalidate, reducedMotion } from './frame';
+import { afterFrame, beforeFrame, reducedMotion } from './frame';
 import { picture } from './picture';
 import { selection } from './selection';
 
@@ -112,7 +112,6 @@ function show(view: View): void {
     gaps.value = view.gaps;
     ending.value = view.ending;
     notice.value = view.notice;
-    if (!view.panels) return;
     lag.value = view.lag;
     take(tables, view.tables);
     take(queue, view.queue);
@@ -128,8 +127,29 @@ function show(view: View): void {
     marked.value = view.marked;
     take(series, view.series);
   });
-  invalidate();
   afterFrame(() => tell({ kind: 'credit' }));
+}
+
+/** The view that came and is not shown yet. */
+let next: View | null = null;
+
+function showNext(): void {
+  const view = next;
+  next = null;
+  if (view === null) return;
+  if (openSession !== null) show(view);
+  else tell({ kind: 'credit' });
+}
+
+/** Once all that the worker said is on the screen. */
+export function whenDrawn(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (next === null) requestAnimationFrame(() => resolve());
+      else requestAnimationFrame(look);
+    };
+    requestAnimationFrame(look);
+  });
 }
 
 worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
@@ -137,8 +157,8 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
     questions.get(data.id)?.(data.value);
     questions.delete(data.id);
   } else if (data.kind === 'view') {
-    if (openSession !== null) show(data.view);
-    else tell({ kind: 'credit' });
+    next = data.view;
+    beforeFrame(showNext);
   } else if (data.session !== openSession) return;
   else if (data.kind === 'failed') failure.value = data.message;
   else {

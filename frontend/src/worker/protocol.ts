@@ -81,6 +81,7 @@ export interface Wants {
   } | null;
 }
 
+/** All that the page shows, of one step. */
 export interface View {
   readonly position: Position;
   readonly usage: Usage;
@@ -110,8 +111,6 @@ export interface View {
   readonly series: Buckets | null;
   /** Blocks of the selected sequence or request. */
   readonly marked: Uint32Array | null;
-  /** Does it say anything new about the panels (or only about map and position)? */
-  readonly panels: boolean;
 }
 
 export type ToWorker =
@@ -127,6 +126,7 @@ export type ToWorker =
   | { kind: 'close' }
   | { kind: 'follow' }
   | { kind: 'seek'; step: number }
+  | { kind: 'by'; steps: number }
   | { kind: 'play'; rate: number }
   | { kind: 'pause' }
   | { kind: 'wants'; wants: Wants }

@@ -1,4 +1,4 @@
-/** Makes the view that the page sees of a session: the map at every frame, the panels less often. */
+/** Makes the view that the page sees of a session: always whole, map and panels of one step. */
 
 import { plainState } from '../ledger/plain';
 import { EVERYTHING, type EventList } from './answers/events';
@@ -13,8 +13,8 @@ import type { View, Wants } from './protocol';
 import { Scan } from './scan';
 import type { Session } from './session';
 
-/** ms between two states of the panels while they change by themselves: calm to read, and cheap. */
-const PANEL_INTERVAL = 90;
+/** ms between two views while the state changes by itself: calm to read, and cheap. */
+const INTERVAL = 50;
 
 /** How often more is loaded in search of one change. */
 const MOST_LOADS = 24;
@@ -37,7 +37,7 @@ export class Publisher {
   private readonly sayings: Sayings;
   private window = { from: 0, to: 1 };
   private seekingChange: { direction: 1 | -1; loads: number; step: number | null } | null = null;
-  private lastPanels = 0;
+  private lastView = 0;
   private forced = true;
 
   constructor(private readonly session: Session) {
@@ -117,22 +117,28 @@ export class Publisher {
     return this.workOnChange(looking) || looking || more;
   }
 
-  private get panelsChanged(): boolean {
+  /** The next view is wanted at once. */
+  hurry(): void {
+    this.forced = true;
+  }
+
+  private get changed(): boolean {
     return this.session.dirty || this.events.changed || this.biography.changed || this.story.changed;
   }
 
   /** ms until there may be something to say; 0: now; null: nothing. */
   due(now: number): number | null {
-    if (this.forced || this.session.changes.any) return 0;
-    if (!this.panelsChanged) return null;
-    return Math.max(0, this.lastPanels + PANEL_INTERVAL - now);
+    const { changes, mode } = this.session;
+    // Somebody who moves the view waits for it.
+    if (this.forced || (changes.any && mode === 'at')) return 0;
+    if (!this.changed && !changes.any) return null;
+    return Math.max(0, this.lastView + INTERVAL - now);
   }
 
   /** The next view, and what of it can be handed over instead of copied. */
   view(now: number): { view: View; transfer: ArrayBuffer[] } {
     const { session, wants } = this;
     const { fold } = session;
-    const panels = this.forced || (this.panelsChanged && now >= this.lastPanels + PANEL_INTERVAL);
     const step = session.mode === 'at' ? changesOf(session.current, fold.numBlocks) : null;
     const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, step) : null;
     const { selection } = wants;
@@ -151,39 +157,31 @@ export class Publisher {
       notice: session.notice,
       map,
       tables:
-        panels && wants.tables
-          ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to)
-          : null,
+        wants.tables !== null ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to) : null,
       queue:
-        panels && wants.queue > 0
+        wants.queue > 0
           ? // Its head changes with every step: it has a text where that is here, and asks for none.
             queueAnswer(fold.blocks, wants.queue, (content) =>
               this.sayings.start(content, fold.record, false),
             )
           : null,
-      scheduler: panels && wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
-      events: panels && wants.events !== null ? this.events.answer(fold) : null,
+      scheduler: wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
+      events: wants.events !== null ? this.events.answer(fold) : null,
       block:
-        panels && selection.block !== null
+        selection.block !== null
           ? blockAnswer(fold, selection.block, this.biography.answer(fold), this.sayings)
           : null,
-      request:
-        panels && request !== null
-          ? this.request(request, selection.sequence, this.story.answer(fold))
-          : null,
-      requests: panels ? wants.requests.map((each) => this.request(each, null, null)) : null,
-      marked: panels && request !== null ? blocksOf(fold, selection) : null,
-      series: panels ? this.series() : null,
-      panels,
+      request: request !== null ? this.request(request, selection.sequence, this.story.answer(fold)) : null,
+      requests: wants.requests.map((each) => this.request(each, null, null)),
+      marked: request !== null ? blocksOf(fold, selection) : null,
+      series: this.series(),
     };
-    if (panels) {
-      this.forced = false;
-      this.lastPanels = now;
-      session.dirty = false;
-      this.events.changed = false;
-      this.biography.changed = false;
-      this.story.changed = false;
-    }
+    this.forced = false;
+    this.lastView = now;
+    session.dirty = false;
+    this.events.changed = false;
+    this.biography.changed = false;
+    this.story.changed = false;
     const transfer = [map?.full, map?.blocks, map?.words, map?.glow, map?.faint]
       .filter((array): array is Uint32Array => array != null && array.length > 0)
       .map((array) => array.buffer as ArrayBuffer);

@@ -340,6 +340,12 @@ export class Session {
     this.goTo(step);
   }
 
+  /** Go on or back from where the view is, or is on its way to: the page may not have seen that yet. */
+  seekBy(steps: number): void {
+    const { fold, navigator } = this;
+    this.seek(((this.mode === 'follow' ? null : navigator.goal) ?? fold.step) + steps);
+  }
+
   private goTo(step: number): void {
     if (this.mode === 'follow') this.stay();
     this.navigator.go(Math.max(0, Math.min(step, this.lastStep)));

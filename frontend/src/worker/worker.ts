@@ -19,6 +19,8 @@ let opening = 0;
 let credit = false;
 let wants: Extract<ToWorker, { kind: 'wants' }>['wants'] | null = null;
 let waiting: { id: number; question: 'state' | 'ready' }[] = [];
+/** Who asked whether the view is ready is told so after the view. */
+const ready: number[] = [];
 
 // A message to oneself comes back sooner than a timer, and lets other messages in between.
 const channel = new MessageChannel();
@@ -53,6 +55,7 @@ channel.port1.onmessage = () => {
       const { view, transfer } = publisher.view(now);
       credit = false;
       scope.postMessage({ kind: 'view', view }, transfer);
+      for (const id of ready.splice(0)) scope.postMessage({ kind: 'answer', id, value: true });
     } else wakeIn(due);
   }
   if (state === 'again' || looking) wake();
@@ -64,7 +67,11 @@ function answerWaiting(): void {
   if (waiting.length === 0 || session === null || publisher === null) return;
   if (session.navigator.moving || !session.fold.loaded) return;
   for (const { id, question } of waiting) {
-    scope.postMessage({ kind: 'answer', id, value: question === 'state' ? publisher.state() : true });
+    if (question === 'state') scope.postMessage({ kind: 'answer', id, value: publisher.state() });
+    else {
+      ready.push(id);
+      publisher.hurry();
+    }
   }
   waiting = [];
 }
@@ -109,6 +116,9 @@ scope.onmessage = ({ data }) => {
       break;
     case 'seek':
       session?.seek(data.step);
+      break;
+    case 'by':
+      session?.seekBy(data.steps);
       break;
     case 'play':
       session?.play(data.rate);

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { addPainter, invalidate } from '../../store/frame';
+import { addPainter, invalidate, setGate } from '../../store/frame';
 import { hello, marked, position, queue, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
 import { pixelRatio, pointIn } from '../../store/scale';
@@ -40,6 +40,20 @@ export function mapPixels(): Pixels {
   stale = true;
   invalidate();
   return pixels;
+}
+
+/** What the map that is on the canvas is of. */
+export interface Shown {
+  readonly record: number;
+  readonly step: number;
+  /** The block that is framed as the next to go. */
+  readonly next: number | null;
+}
+let shown: Shown | null = null;
+
+/** For tests: of which step the map is that can be seen. */
+export function mapShown(): Shown | null {
+  return shown;
 }
 
 function create(canvas: HTMLCanvasElement): Renderer {
@@ -188,7 +202,8 @@ export function MemoryMap() {
     };
     const observer = new ResizeObserver(resize);
     observer.observe(holder);
-    const stop = addPainter((now) => {
+    setGate((now) => pace.frame(now));
+    const stop = addPainter((now, open) => {
       if (renderer === null) return false;
       if (camera.count !== picture.size) camera.resize(camera.width, camera.height, picture.size);
       const { glowing } = picture;
@@ -211,10 +226,11 @@ export function MemoryMap() {
         marked.peek()?.length ?? -1,
         palette.peek().bg,
       ].join();
-      pace.frame(now);
       if (look === drawn && !glowing && !stale) return false;
-      if (!pace.mayDraw(now)) return true;
+      if (!open) return true;
+      pace.drew(now);
       stale = false;
+      shown = { record: position.peek().record, step: position.peek().step, next };
       renderer.draw(scene());
       if (look !== drawn) {
         const marks = {
@@ -232,6 +248,7 @@ export function MemoryMap() {
     resize();
     return () => {
       stop();
+      setGate(null);
       observer.disconnect();
       renderer?.dispose();
       renderer = null;

@@ -12,18 +12,18 @@ export class Pace {
   /** How long the frame after a drawing takes to come, smoothed. */
   private cost = 0;
 
-  /** A frame begins. */
-  frame(now: number): void {
-    if (!this.measuring) return;
-    this.measuring = false;
-    this.cost += (Math.min(MOST_MS, now - this.drewAt) - this.cost) * 0.2;
+  /** A frame begins. May the map be drawn in it? */
+  frame(now: number): boolean {
+    if (this.measuring) {
+      this.measuring = false;
+      this.cost += (Math.min(MOST_MS, now - this.drewAt) - this.cost) * 0.2;
+    }
+    return this.cost <= SLOW_MS || now - this.drewAt >= 2 * this.cost;
   }
 
-  /** May the map be drawn in this frame? Asking is drawing. */
-  mayDraw(now: number): boolean {
-    if (this.cost > SLOW_MS && now - this.drewAt < 2 * this.cost) return false;
+  /** It was. */
+  drew(now: number): void {
     this.drewAt = now;
     this.measuring = true;
-    return true;
   }
 }
