@@ -228,8 +228,8 @@ class Steering:
                 if args.get(other) is not None:
                     raise CommandError(f"{other} belongs to a conversation: give chat = true with it")
         prompt, text = self._turn(args) if chat else self._prompt(args)
-        if not isinstance(name, str) or len(name) > 200:
-            raise CommandError("name must be a text of at most 200 characters")
+        if not isinstance(name, str) or len(name) > 200 or not name.isprintable():
+            raise CommandError("name must be a text of at most 200 printable characters")
         params = SamplingParams(
             max_tokens=None
             if args.get("max_tokens", 16) is None

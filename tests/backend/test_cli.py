@@ -9,10 +9,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from kvarium import launch
+from kvarium import entry, launch
 from kvarium.cli import main
 from kvarium.errors import KvariumError
 from kvarium.recording.database import open_for_server
@@ -308,3 +309,14 @@ def test_an_engine_that_hands_over_its_records_is_waited_for_and_can_be_hurried(
         return await engine.wait()
 
     assert asyncio.run(stopped()) == 130
+
+
+def test_ctrl_c_while_modules_are_imported_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "kvarium.cli", Interrupted("kvarium.cli"))
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    assert ended.value.code == 130

@@ -49,6 +49,10 @@ def convert(source: Path, folder: Path, report: Report) -> None:
         report(12.8, "converting: writing")
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
+    # safetensors makes its file for its owner alone; a cache may be shared.
+    mode = (folder / "config.json").stat().st_mode
+    for path in folder.iterdir():
+        path.chmod(mode)
     report(TOTAL, "converted")
 
 
