@@ -36,14 +36,24 @@ def test_a_command_reaches_the_engine_and_its_answer_comes_back(
         ({"name": "explode"}, "no command 'explode'"),
         ({"name": "submit"}, "either prompt"),
         ({"name": "submit", "args": {"prompt": "x", "prompt_tokens": 3}}, "either prompt"),
-        ({"name": "submit", "args": {"prompt_tokens": 0}}, ">= 1"),
-        ({"name": "submit", "args": {"prompt_tokens": -4}}, ">= 1"),
-        ({"name": "submit", "args": {"prompt": "x", "max_tokens": "many"}}, "max_tokens"),
-        ({"name": "submit", "args": {"prompt": "x", "top_p": 2.0}}, "top_p"),
-        ({"name": "submit", "args": {"prompt": "x", "colour": "red"}}, "colour"),
-        ({"name": "abort"}, "request"),
-        ({"name": "step", "args": {"steps": 0}}, ">= 1"),
-        ({"name": "hold", "args": {"now": True}}, "now"),
+        ({"name": "submit", "args": {"prompt_tokens": 0}}, "prompt_tokens must be at least 1, not 0"),
+        ({"name": "submit", "args": {"prompt_tokens": -4}}, "prompt_tokens must be at least 1, not -4"),
+        (
+            {"name": "submit", "args": {"prompt": "x", "max_tokens": "many"}},
+            'max_tokens must be a whole number, not "many"',
+        ),
+        ({"name": "submit", "args": {"prompt": "x", "n": 2.5}}, "n must be a whole number, not 2.5"),
+        ({"name": "submit", "args": {"prompt": "x", "chat": 1}}, "chat must be true or false, not 1"),
+        ({"name": "submit", "args": {"prompt_tokens": [1, -4]}}, "prompt_tokens[1] must be at least 0"),
+        ({"name": "submit", "args": {"prompt": "x", "top_p": 2.0}}, "top_p must be at most 1, not 2.0"),
+        ({"name": "submit", "args": {"prompt": "x", "top_p": 0}}, "top_p must be more than 0, not 0"),
+        (
+            {"name": "submit", "args": {"prompt": "x", "colour": "red"}},
+            "submit takes no colour, but prompt, ",
+        ),
+        ({"name": "abort"}, "abort needs request"),
+        ({"name": "step", "args": {"steps": 0}}, "steps must be at least 1, not 0"),
+        ({"name": "hold", "args": {"now": True}}, "hold takes no now, but no arguments"),
         ({"args": {}}, "name"),
         ([1], "object"),
         ("text", "object"),
@@ -54,7 +64,9 @@ def test_bad_arguments_are_422_with_the_reason_and_reach_no_engine(
 ) -> None:
     response = post(server, engine.hello.session, body)
     assert response.status_code == 422
-    assert what in response.json()["detail"]
+    told = response.json()["detail"]
+    assert what in told
+    assert "`" not in told
     assert not any(isinstance(message, Command) for message in engine.messages)
 
 

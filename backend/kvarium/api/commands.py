@@ -1,5 +1,6 @@
 """Commands: what a person or a script asks of an engine, checked here and answered by it."""
 
+import re
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -73,13 +74,65 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     args: dict[str, Any] = {}
 
 
+_LIMIT = re.compile(
+    r"Expected `(?P<kind>[^`]+)` (?P<sign>>=|<=|>|<) (?P<limit>\S+) - at `\$\.(?P<name>[^`]+)`"
+)
+_KIND = re.compile(r"Expected `(?P<kind>[^`]+)`, got `(?P<got>[^`]+)` - at `\$\.(?P<name>[^`]+)`")
+_MISSING = re.compile(r"Object missing required field `(?P<name>\w+)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>\w+)`")
+
+_SIGNS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+def _one_line(error: Exception, name: str, args: dict[str, Any]) -> str:
+    """What is wrong with the arguments of the command ``name``: the argument, what it must be, and what it is.
+
+    The validator's own words stand where they are not known here.
+    """
+    told = str(error)
+
+    def value(path: str) -> str:
+        given = args.get(re.split(r"[.\[]", path)[0])
+        return "" if isinstance(given, list | dict) else f", not {msgspec.json.encode(given).decode()}"
+
+    if found := _LIMIT.match(told):
+        limit = f"{_SIGNS[found['sign']]} {float(found['limit']):.15g}"
+        return f"{found['name']} must be {limit}{value(found['name'])}"
+    if found := _KIND.match(told):
+        kinds = [
+            _KINDS.get(kind.strip(), kind) for kind in found["kind"].split("|") if kind.strip() != "null"
+        ]
+        return f"{found['name']} must be {' or '.join(kinds)}{value(found['name'])}"
+    if found := _MISSING.match(told):
+        return f"{name} needs {found['name']}"
+    if found := _UNKNOWN.match(told):
+        kind = ARGS[name]
+        takes = ", ".join(kind.__struct_fields__) or "no arguments"
+        return f"{name} takes no {found['name']}, but {takes}"
+    return told
+
+
 def checked(body: bytes) -> tuple[str, dict[str, Scalar | list[int]]]:
     """A command's name and arguments. Raises :class:`ValueError` with what is wrong."""
-    command = msgspec.json.decode(body, type=_Body)
+    try:
+        command = msgspec.json.decode(body, type=_Body)
+    except msgspec.ValidationError:
+        raise ValueError("a command is an object: its name, and its args (an object too)") from None
     kind = ARGS.get(command.name)
     if kind is None:
         raise ValueError(f"there is no command {command.name!r}, but {', '.join(ARGS)}")
-    args = msgspec.convert(command.args, kind)
+    try:
+        args = msgspec.convert(command.args, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(_one_line(error, command.name, command.args)) from None
     if isinstance(args, _Submit) and (args.prompt is None) == (args.prompt_tokens is None):
         raise ValueError("submit takes either prompt (text) or prompt_tokens (how many, or their ids)")
     found: dict[str, Scalar | list[int]] = msgspec.to_builtins(args)
