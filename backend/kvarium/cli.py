@@ -52,6 +52,10 @@ AllowedHost = Annotated[
     list[str] | None,
     typer.Option("--allowed-host", metavar="NAME", help="Another name that this server answers to."),
 ]
+Browser = Annotated[
+    bool,
+    typer.Option("--browser/--no-browser", "--open/--no-open", help="Open the page in a browser."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
 Session = Annotated[
     str, typer.Argument(metavar="SESSION", help="A session's id, the beginning of it, or `latest`.")
@@ -162,7 +166,7 @@ def serve(
             show_default=False,
         ),
     ] = None,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = False,
+    browser: Browser = False,
     exit_with_engine: Annotated[
         bool, typer.Option("--exit-with-engine", help="End when the engine ends, with its exit status.")
     ] = False,
@@ -184,7 +188,7 @@ def serve(
         allowed_hosts=tuple(allowed_host or ()),
         engine_options=given,
         exit_with_engine=exit_with_engine,
-        open_browser=open_page,
+        open_browser=browser,
         say=say,
     )
     token = os.environ.get("KVARIUM_ENGINE_TOKEN")
@@ -201,9 +205,7 @@ def demo(
     duration: Annotated[
         float | None, typer.Option(min=0.1, metavar="S", help="End by itself after this many seconds.")
     ] = None,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")
-    ] = True,
+    browser: Browser = True,
     runner: Annotated[
         str, typer.Option(metavar="torch|null", help="null: no model, and a seeded mix of requests.")
     ] = "torch",
@@ -243,7 +245,7 @@ def view(
     host: Host = "127.0.0.1",
     port: Port = 8642,
     allowed_host: AllowedHost = None,
-    open_page: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in a browser.")] = True,
+    browser: Browser = True,
 ) -> None:
     """Show a recording. It is only read: nothing is changed in it or written beside it."""
     from kvarium.recording.database import open_for_reading
@@ -260,7 +262,7 @@ def view(
             host=host,
             port=port,
             allowed_hosts=tuple(allowed_host or ()),
-            open_browser=open_page,
+            open_browser=browser,
             page_query=f"?session={rows[0]['id']}" if len(rows) == 1 else "",
             say=say,
         )

@@ -12,9 +12,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+import typer
 
 from kvarium import entry, launch
-from kvarium.cli import main
+from kvarium.cli import app, main
 from kvarium.errors import KvariumError
 from kvarium.recording.database import open_for_server
 from tests.backend.hand_engine import record_of
@@ -320,3 +321,12 @@ def test_ctrl_c_while_modules_are_imported_is_no_traceback(monkeypatch: pytest.M
     with pytest.raises(SystemExit) as ended:
         entry.main()
     assert ended.value.code == 130
+
+
+@pytest.mark.parametrize("command", ["serve", "view", "demo"])
+@pytest.mark.parametrize("option", ["--no-browser", "--browser", "--no-open", "--open"])
+def test_whether_a_browser_opens_is_said_in_the_same_words_everywhere(command: str, option: str) -> None:
+    found = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+    file = ["some.db"] if command == "view" else []
+    params = found.make_context(command, [option, *file]).params
+    assert params["browser"] is ("no-" not in option)
