@@ -322,7 +322,7 @@ class LiveSession:
             fold_record=self.follower.record if self.follower.record >= 0 else None,
             viewers=self.viewers,
             recording=self._reader.database.where,
-            recording_bytes=self._reader.database.size(),
+            recording_bytes=self._writer.stored.get(self.number, 0),
             recording_error=self.recording_error,
             violation=self.violation,
         )

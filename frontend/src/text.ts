@@ -88,6 +88,8 @@ export const text = {
     green: 'verified',
     grey: 'unverified',
     red: 'fault',
+    waiting: 'waiting for the first step',
+    waitingTitle: 'The engine has done nothing yet: there is nothing to verify.',
     greenTitle: (record: number) =>
       `This page folded record ${n(record)} itself, and its digests equal those that the engine sent.`,
     greyTitle: (why: string) => `Nothing is verified here: ${why || 'no record folded yet'}.`,
@@ -125,6 +127,7 @@ export const text = {
     hole: 'no block here: it was freed',
     empty: 'No sequence holds a block.',
     emptyAdvice: 'Block tables appear when a request is admitted.',
+    write: ['Press ', ' to write a prompt.'],
     chip: (block: number, state: string, count: number, filled: number, size: number) =>
       `block ${block} · ${state}${count > 1 ? ` by ${count}` : ''} · filled ${filled} of ${size}`,
   },
@@ -151,11 +154,15 @@ export const text = {
     decisions: 'Decisions',
     operations: 'Operations',
   },
-  waiting: (reason: Waiting | null): string => {
+  /** With a step: the reason was told at that one, and its figures are of then. */
+  waiting: (reason: (Waiting & { readonly step?: number }) | null): string => {
     if (reason === null) return 'reason not in the loaded part';
     switch (reason.reason) {
-      case 'blocks':
-        return `needs ${plural(reason.needs ?? 0, 'block')}, ${n(reason.free ?? 0)} free`;
+      case 'blocks': {
+        const { needs, free, step } = reason;
+        const then = step === undefined ? 'free' : `${free === 1 ? 'was' : 'were'} free at step ${n(step)}`;
+        return `needs ${plural(needs ?? 0, 'block')}, ${n(free ?? 0)} ${then}`;
+      }
       case 'budget':
         return 'the step’s token budget is used up';
       case 'max_num_seqs':
@@ -235,6 +242,7 @@ export const text = {
     nobody: 'nobody',
     content: 'content',
     none: 'none',
+    notLabelled: 'not labelled yet: the block is not full',
     noParent: 'first of a prompt',
     parentUnknown: 'parent not loaded',
     filled: 'filled',
@@ -268,7 +276,8 @@ export const text = {
     prompt: 'prompt',
     maxTokens: 'at most',
     tokens: (count: number) => `${n(count)} tokens`,
-    toGenerate: (count: number) => `${n(count)} new tokens`,
+    toGenerate: (count: number, samples: number) =>
+      samples > 1 ? `up to ${n(count)} new ones each` : `up to ${n(count)} new ones`,
     samples: 'samples',
     priority: 'priority',
     notThere: 'not in the engine at this step',
@@ -277,12 +286,14 @@ export const text = {
       `${plural(blocks, 'block')}, ${n(shared)} shared · ${n(tokens)} tokens`,
     slot: (slot: number, token: number | null, piece: string | null) =>
       `slot ${slot}${token === null ? '' : ` · token ${token}`}${piece === null ? '' : ` · ${JSON.stringify(piece)}`}`,
+    blockText: 'The text of this block, token by token',
     emptySlot: (slot: number) => `slot ${slot} · not written`,
     slots: (filled: number, size: number, pieces: string) =>
       `${filled} of ${size} slots are written${pieces === '' ? '' : `: ${pieces}`}`,
     contentId: (content: number) => `content ${n(content)}`,
     ended: (kind: string, reason: string | null, step: number) =>
       `${kind}${reason === null ? '' : ` · ${reason}`} at step ${n(step)}`,
+    sentRequest: 'It was sent, and appears with the engine’s next step.',
     unknownRequest: 'This page has not seen this request in the loaded part.',
     previous: 'Previous change of the selection',
     nextChange: 'Next change of the selection',
@@ -310,7 +321,8 @@ export const text = {
     systemPlaceholder: 'What the model is told first (may be left empty)',
     chat: 'chat template',
     chatTitle: 'Put the prompt into the model’s chat template, as a user’s message',
-    follows: (request: number) => `goes on behind r${request}`,
+    /** Of several samples it is the first one's conversation that goes on. */
+    follows: (request: number, samples: number) => `continues r${request}${samples > 1 ? '.0' : ''}`,
     unfollow: 'Begin a new conversation instead',
     fields: {
       n: 'samples',
@@ -344,7 +356,13 @@ export const text = {
       long: 'Many blocks at once, in chunks where the token budget is small',
       system: 'Send it, change the question, send again: the second one finds the first one’s blocks',
     },
-    noNumber: (field: string, typed: string) => `${field} must be a number, not “${typed}”.`,
+    rules: {
+      whole: (low: number, high: number) => `a whole number from ${n(low)} to ${n(high)}`,
+      wholeFrom: (low: number) => `a whole number, ${n(low)} or more`,
+      temperature: 'a number, 0 or more',
+      topP: 'a number above 0 and at most 1',
+    },
+    mustBe: (field: string, rule: string, typed: string) => `${field} must be ${rule}, not ${typed}.`,
     noPrompt: 'Write a prompt first.',
     replay: 'The engine of this session has ended: nothing can be sent to it.',
     replayAdvice: 'What was sent is in the tables, the events and the inspector.',
@@ -365,6 +383,8 @@ export const text = {
     prefilling: 'prefill',
     decoding: 'decoding',
     finished: (reason: string | null) => `finished${reason === null ? '' : ` · ${reason}`}`,
+    /** How a single sample ended. */
+    ends: { length: 'length', stop: 'stop token' },
     aborted: 'aborted',
     blocks: (all: number, shared: number) =>
       shared === 0
@@ -412,6 +432,7 @@ export const text = {
     mirror: 'mirror',
     verified: 'verified',
     unverified: 'unverified',
+    waiting: 'waiting',
     wrong: 'WRONG',
     atRecord: (record: number) => `at record ${n(record)}`,
     engine: 'engine:',
@@ -423,7 +444,8 @@ export const text = {
     ledger: 'ledger',
     ofStep: 'of a step',
     recording: 'recording',
-    sizeTitle: 'What the recording takes on disk, compressed',
+    sizeTitle: (file: string | null) =>
+      `What this session takes, compressed${file === null ? '' : `; the file with all that is in it, and its journal: ${file}`}`,
     serverFault: 'the server’s fold found a fault',
     recordingError: 'not recorded',
     keys: 'keys',

@@ -92,7 +92,8 @@ def test_status_comes_each_second_and_tells_how_far_it_is(
         assert status.viewers == 1
         assert status.violation is None
         assert status.recording == str(server.path)
-        assert status.recording_bytes > 0
+        (row,) = server.get("/sessions")["sessions"]
+        assert status.recording_bytes == row["stored_bytes"] > 0
 
 
 def test_after_a_break_the_engine_sends_again_and_nothing_is_doubled(

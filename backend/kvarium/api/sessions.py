@@ -67,12 +67,13 @@ async def sessions(hub: HubDependency) -> Response:
 
 @router.get("/sessions/{session}")
 async def session(session: SessionId, hub: HubDependency) -> Response:
-    """One session, with its hello."""
+    """One session, with its hello, and the size of the file that it is in (with all else that is in it)."""
 
     def read() -> dict[str, Any]:
         number = number_of(hub, session)
         hello, _ = hub.reader.hello(number)
-        return hub.describe(hub.reader.session(number)) | {"hello": hello}
+        size = hub.reader.database.size()
+        return hub.describe(hub.reader.session(number)) | {"hello": hello, "file_bytes": size}
 
     return JSON(await _read(read))
 

@@ -119,6 +119,8 @@ class Writer:
         self.pending_bytes = 0
         self.lost_records = 0
         self._on_commit = on_commit
+        self.stored: dict[int, int] = {}
+        """Bytes that each session's committed records take, by its number; to be read from any thread."""
         self._on_fault = on_fault
         self._batch_seconds = batch_seconds
         self._batch_bytes = batch_bytes
@@ -294,6 +296,7 @@ class Writer:
             job.future.set_exception(KvariumError(reason))
             return
         self._tallies.setdefault(opened.number, _Tally(committed=opened.last_record))
+        self.stored[opened.number] = int(opened.counters["stored_bytes"] or 0)
         job.future.set_result(opened)
 
     def _tally(self, session: int) -> _Tally:
@@ -347,6 +350,8 @@ class Writer:
     def _committed(self, through: dict[int, int], chunks: list[SealedChunk]) -> None:
         with self._lock:
             self.pending_bytes -= sum(chunk.bytes for chunk in chunks)
+        for chunk in chunks:
+            self.stored[chunk.session] = self.stored.get(chunk.session, 0) + chunk.stored_bytes
         for session in {chunk.session for chunk in chunks}:
             self._tallies[session] = _Tally(committed=through[session])
             self._on_commit(session, through[session])

@@ -38,6 +38,8 @@ export const light = signal<Light>(UNKNOWN);
 export const link = signal<LinkState>('connecting');
 export const health = signal<Health | null>(null);
 export const status = signal<Status | null>(null);
+/** What the session takes in the recording, as far as the server said while it was live. */
+export const stored = signal<number | null>(null);
 export const lag = signal<number | null>(null);
 export const gaps = signal(0);
 /** How a session ended while this page watched it. */
@@ -58,6 +60,11 @@ export const marked = signal<Uint32Array | null>(null);
 /** Steps between the view and the live end. */
 export const behind = computed(() => Math.max(0, position.value.lastStep - position.value.step));
 export const isLive = computed(() => link.value !== 'replay');
+
+/** The engine has done nothing yet: no step, and nothing that could be verified. */
+export const awaitsFirstStep = computed(
+  () => link.value === 'open' && light.value.colour === 'grey' && position.value.lastStep < 0,
+);
 
 // -- what the panels want -------------------------------------------------------------------------------------------
 
@@ -109,6 +116,7 @@ function show(view: View): void {
     link.value = view.link;
     health.value = view.health;
     status.value = view.status;
+    if (view.status?.recording_bytes) stored.value = view.status.recording_bytes;
     gaps.value = view.gaps;
     ending.value = view.ending;
     notice.value = view.notice;
@@ -193,6 +201,7 @@ function forget(): void {
   for (const panel of [
     health,
     status,
+    stored,
     lag,
     tables,
     queue,

@@ -80,6 +80,21 @@ export async function refreshLanding(): Promise<void> {
   if (awaiting && live !== undefined && current.peek() === null) openSession(live, null);
 }
 
+/** The size of the file that the open session is in, with all else that is in it; null: nobody asked. */
+export const fileSize = signal<number | null>(null);
+
+export async function loadFileSize(): Promise<void> {
+  const open = current.peek();
+  if (open === null) return;
+  try {
+    const response = await fetch(apiUrl(`sessions/${encodeURIComponent(open.id)}`));
+    const told = (await response.json()) as { file_bytes?: number };
+    if (current.peek()?.id === open.id) fileSize.value = told.file_bytes || null;
+  } catch {
+    // The server does not answer: the page says so where it matters.
+  }
+}
+
 export function openSession(info: SessionInfo, step: number | null): void {
   awaiting = false;
   newcomer.value = null;
@@ -88,6 +103,7 @@ export function openSession(info: SessionInfo, step: number | null): void {
   if (value.state === 'ready')
     for (const each of value.sessions) if (each.state === 'live') known.add(each.id);
   current.value = info;
+  fileSize.value = null;
   unknownSession.value = null;
   openLedger({
     id: info.id,

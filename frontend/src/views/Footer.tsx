@@ -2,14 +2,31 @@
 
 import { bytes, clock, integer, percent, short } from '../format';
 import { keysShown } from '../store/layout';
-import { gaps, health, isLive, lag, light, link, position, status } from '../store/ledger';
-import { current } from '../store/sessions';
+import {
+  awaitsFirstStep,
+  gaps,
+  health,
+  isLive,
+  lag,
+  light,
+  link,
+  position,
+  status,
+  stored,
+} from '../store/ledger';
+import { current, fileSize, loadFileSize } from '../store/sessions';
 import { text } from '../text';
 
 function Mirror() {
   const { colour, record } = light.value;
   const word =
-    colour === 'green' ? text.footer.verified : colour === 'red' ? text.footer.wrong : text.footer.unverified;
+    colour === 'green'
+      ? text.footer.verified
+      : colour === 'red'
+        ? text.footer.wrong
+        : awaitsFirstStep.value
+          ? text.footer.waiting
+          : text.footer.unverified;
   return (
     <span>
       {text.footer.mirror} <b class={colour}>{word}</b> {record !== null && text.footer.atRecord(record)}
@@ -27,7 +44,7 @@ export function Footer() {
   const away = told === null ? 'away' : '';
   const lost = Math.max(gaps.value, told?.gaps ?? 0, info?.gaps ?? 0);
   const name = from?.recording || info?.name || '';
-  const size = from?.recording_bytes || info?.stored_bytes || info?.bytes || 0;
+  const size = stored.value ?? info?.stored_bytes ?? info?.bytes ?? 0;
   const ledger =
     told !== null && told.ledger_ns !== undefined && (told.step_ns ?? 0) > 0
       ? percent(told.ledger_ns, told.step_ns!, 2)
@@ -67,7 +84,15 @@ export function Footer() {
         ) : (
           <>
             {text.footer.recording} <b title={name}>{name.split('/').at(-1)}</b>{' '}
-            {size > 0 && <span title={text.footer.sizeTitle}>{bytes(size)}</span>}
+            {size > 0 && (
+              <span
+                title={text.footer.sizeTitle(fileSize.value === null ? null : bytes(fileSize.value))}
+                data-testid="stored"
+                onPointerEnter={() => void loadFileSize()}
+              >
+                {bytes(size)}
+              </span>
+            )}
           </>
         )}
       </span>
