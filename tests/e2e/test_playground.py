@@ -109,6 +109,49 @@ def test_a_step_typed_right_after_g_is_typed_into_its_field(idle: ServerProcess,
     assert page.locator(".left .segments .on").text_content() == "tables"
 
 
+def test_an_engine_that_has_done_nothing_yet_is_no_fault_and_says_what_to_do(
+    open_page: Pages, tmp_path: Path
+) -> None:
+    options = ("--runner", "null", "--no-mix", "--step-ms", "30", "--num-gpu-blocks-override", "96")
+    with process("serve", "--port", "0", "--db", str(tmp_path / "idle.db"), *options) as server:
+        server.wait_ready().wait_line("engine linked")
+        page = open_page(server.url)
+        ready(page)
+        light = page.get_by_test_id("light")
+        expect(light).to_have_text("waiting for the first step")
+        expect(page.locator(".footer")).not_to_contain_text("unverified")
+        expect(page.locator(".tables")).to_contain_text("Press p to write a prompt.")
+        # What was sent to a held engine is said to be on its way.
+        page.keyboard.press("Shift+Space")
+        expect(page.locator(".engine")).to_contain_text("engine held")
+        page.keyboard.press("p")
+        card = send(page, "hello", max_tokens=3)
+        expect(page.locator(".inspector")).to_contain_text("appears with the engine’s next step")
+        typed(page).press("Escape")
+        page.keyboard.press("Shift+Space")
+        expect(card.locator(".state")).to_have_text("finished · length")
+        expect(light).to_have_text("verified")
+        # What a session takes is what the list of sessions says, not the file with its journal.
+        stored = page.get_by_test_id("stored")
+        expect(stored).to_be_visible()
+        expect(stored).to_contain_text("KiB")
+        stored.hover()
+        expect(stored).to_have_attribute("title", re.compile("and its journal: "))
+
+
+def test_what_was_opened_to_be_read_goes_with_any_key(idle: ServerProcess, open_page: Pages) -> None:
+    page = open_page(idle.url)
+    ready(page)
+    how = page.locator("#map-key")
+    for key in ("Escape", "End", "p"):
+        page.locator(".keybutton").click()
+        expect(how).to_be_visible()
+        how.hover()
+        page.keyboard.press(key)
+        expect(how).to_be_hidden()
+    expect(typed(page)).to_be_focused()
+
+
 def test_a_typed_prompt_becomes_a_request_with_blocks_and_growing_text(
     idle: ServerProcess, open_page: Pages
 ) -> None:
@@ -177,15 +220,27 @@ def test_what_is_refused_or_wrong_is_said_in_place_and_nothing_typed_is_lost(
     typed(page).fill("hello")
     page.locator("input[name=max_tokens]").fill("many")
     page.locator("input[name=max_tokens]").press("Control+Enter")
-    expect(wrong).to_have_text("max tokens must be a number, not “many”.")
-    page.locator("input[name=max_tokens]").fill("0")
-    typed(page).press("Control+Enter")
-    expect(wrong).to_contain_text("max_tokens")
-    expect(wrong).to_contain_text(">= 1")
+    expect(wrong).to_have_text("max tokens must be a whole number, 1 or more, not “many”.")
+    page.get_by_role("button", name="More").click()
+    for name, value, told in (
+        ("max_tokens", "0", "max tokens must be a whole number, 1 or more, not 0."),
+        ("n", "2.5", "samples must be a whole number from 1 to 64, not 2.5."),
+        ("n", "65", "samples must be a whole number from 1 to 64, not 65."),
+        ("temperature", "-1", "temperature must be a number, 0 or more, not -1."),
+        ("top_p", "1.5", "top-p must be a number above 0 and at most 1, not 1.5."),
+        ("seed", "x", "seed must be a whole number, 0 or more, not “x”."),
+    ):
+        field = page.locator(f"input[name={name}]")
+        before = field.input_value()
+        field.fill(value)
+        typed(page).press("Control+Enter")
+        expect(wrong).to_have_text(told)
+        field.fill(before if before.isdigit() and before != "0" else "")
     expect(typed(page)).to_have_value("hello")
     expect(page.locator("article.sent")).to_have_count(0)
     long = "y" * 3000
-    card = send(page, long, max_tokens=5)
+    page.locator("input[name=max_tokens]").fill("5")
+    card = send(page, long)
     expect(card.locator(".state")).to_have_text(
         re.compile(r"Refused: its prompt and one more token are 3001; max_model_len is \d+\.")
     )
@@ -278,9 +333,11 @@ def test_a_conversation_is_sent_with_its_system_prompt_and_goes_on_behind_a_fini
             "chat": True,
             "system": "Be brief.",
         }
+        page.locator("input[name=n]").fill("3")
         card.get_by_role("button", name="Follow up").click()
+        expect(page.locator("input[name=n]")).to_have_value("1")
         expect(typed(page)).to_be_focused()
-        expect(page.locator(".write")).to_contain_text(f"goes on behind r{done}")
+        expect(page.locator(".write")).to_contain_text(f"continues r{done}")
         typed(page).fill("And then?")
         typed(page).press("Control+Enter")
         wait_for(lambda: len(asked) == 2)
@@ -311,7 +368,11 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
         server.wait_ready().wait_line("engine linked")
         page = playground(server, open_page)
         card = send(page, PROMPT, n=2, max_tokens=60)
-        expect(card.locator(".state")).to_have_text("finished · length")
+        expect(card.locator(".state")).to_have_text("finished")
+        for i in range(2):
+            expect(card.locator(".voice .title").nth(i)).to_contain_text("60 tokens · length")
+            expect(page.locator(".inspector .voice").nth(i)).to_contain_text("· length")
+        expect(page.locator(".inspector .pairs")).to_contain_text("up to 60 new ones each")
         session, request = session_of(page), number(card)
         server.interrupt()
         assert server.wait() == 0

@@ -172,7 +172,9 @@ export class Fold implements Mirror {
     }
     this.contents.add(step.contents);
     for (const decision of step.decisions ?? []) {
-      this.requests.decide(decision, this.lanes, (message) => this.fail('decision', message, decision.op));
+      this.requests.decide(decision, step.step, this.lanes, (message) =>
+        this.fail('decision', message, decision.op),
+      );
     }
     applyOperations(this, columns, (index, message) => this.fail('operation', message, step.op + index));
     this.blocks.settle();

@@ -65,12 +65,15 @@ export class RequestMemory {
   }
 }
 
+/** Why a request waits, and the step that said so. */
+export type Reason = Waiting & { readonly step: number };
+
 export class Requests {
   readonly rows = new Map<number, RequestRow>();
   /** The sequences of the requests that are in the engine. */
   readonly sequences = new Map<number, SequenceRow>();
   /** Why a request waits, each time it was told: the last one holds. A stack, so that it can be undone. */
-  readonly reasons = new Map<number, Waiting[]>();
+  readonly reasons = new Map<number, Reason[]>();
 
   constructor(readonly memory = new RequestMemory()) {}
 
@@ -79,7 +82,7 @@ export class Requests {
   }
 
   /** Follow a decision; the lane `requests` follows with it. */
-  decide(decision: Decision, lanes: Lanes, fail: FailDecision): void {
+  decide(decision: Decision, step: number, lanes: Lanes, fail: FailDecision): void {
     switch (decision.kind) {
       case 'sequence_created':
         this.memory.sequences.set(decision.sequence, { request: decision.request, index: decision.index });
@@ -100,8 +103,9 @@ export class Requests {
       }
       case 'waiting': {
         const told = this.reasons.get(decision.request);
-        if (told === undefined) this.reasons.set(decision.request, [decision]);
-        else told.push(decision);
+        const reason = { ...decision, step };
+        if (told === undefined) this.reasons.set(decision.request, [reason]);
+        else told.push(reason);
         break;
       }
       case 'scheduled':
@@ -226,7 +230,7 @@ export class Requests {
   }
 
   /** Why a request waits, as far as it was told. */
-  reason(request: number): Waiting | null {
+  reason(request: number): Reason | null {
     return this.reasons.get(request)?.at(-1) ?? null;
   }
 }

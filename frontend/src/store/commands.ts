@@ -138,8 +138,24 @@ function giveFocusBack(): void {
   window.addEventListener('change', leave);
 }
 
+/** What was opened to be read goes with the next key; Escape does nothing else then. */
+function closePopovers(event: KeyboardEvent): void {
+  if (/^(Shift|Control|Alt|Meta)$/.test(event.key)) return;
+  const open = document.querySelectorAll<HTMLElement>('[popover]:popover-open');
+  // The button that opened it closes it by itself.
+  const { target } = event;
+  const byButton = target instanceof Element && target.hasAttribute('popovertarget');
+  if (open.length === 0 || (byButton && (event.key === 'Enter' || event.key === ' '))) return;
+  for (const each of open) each.hidePopover();
+  if (event.key === 'Escape') {
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}
+
 export function startKeys(): void {
   giveFocusBack();
+  window.addEventListener('keydown', closePopovers, true);
   window.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTyping(event.target)) {

@@ -10,6 +10,13 @@ export const hasEngine = computed(() => isLive.value && (hello.value?.allow_cont
 export const canControl = computed(
   () => link.value === 'open' && (hello.value?.allow_control ?? false) && (status.value?.linked ?? true),
 );
+/** Does the engine take prompts? Kvarium's own does, while it is connected. */
+export const takesPrompts = computed(
+  () =>
+    link.value === 'open' &&
+    status.value?.linked !== false &&
+    (hello.value?.engine ?? '').startsWith('kvarium'),
+);
 /** What the engine said last; until it says anything, what was asked. */
 const asked = signal<{ held: boolean; at: number } | null>(null);
 export const held = computed(() => {

@@ -22,8 +22,9 @@ export interface Draft extends Readonly<Record<Field, string>> {
   readonly system: string;
   readonly chat: boolean;
   readonly ignoreEos: boolean;
-  /** The request whose conversation goes on. */
+  /** The request whose conversation goes on, and how many samples it had. */
   readonly follow: number | null;
+  readonly followed: number;
 }
 
 const EMPTY: Draft = {
@@ -32,6 +33,7 @@ const EMPTY: Draft = {
   chat: true,
   ignoreEos: false,
   follow: null,
+  followed: 1,
   n: '1',
   max_tokens: '64',
   temperature: '0.8',
@@ -46,6 +48,7 @@ export interface Sent {
   readonly prompt: string;
   readonly chat: boolean;
   readonly follow: number | null;
+  readonly followed?: number;
 }
 
 /** So many of what was sent are shown. */
@@ -89,6 +92,38 @@ interface Accepted {
   readonly refused: boolean;
 }
 
+interface Bounds {
+  readonly whole: boolean;
+  readonly fits: (value: number) => boolean;
+  /** The bounds in words. */
+  readonly rule: string;
+}
+
+/** What each field may be; an engine with `seats` sequences at once takes no more samples than that. */
+function boundsOf(field: Field, seats: unknown): Bounds {
+  const { rules } = text.playground;
+  const whole = (low: number, high: number): Bounds => ({
+    whole: true,
+    fits: (value) => value >= low && value <= high,
+    rule: high >= 2 ** 31 ? rules.wholeFrom(low) : rules.whole(low, high),
+  });
+  switch (field) {
+    case 'n':
+      return whole(1, Math.min(64, typeof seats === 'number' ? seats : 64));
+    case 'max_tokens':
+      return whole(1, 2 ** 31);
+    case 'top_k':
+    case 'seed':
+      return whole(0, 2 ** 31);
+    case 'priority':
+      return whole(-1_000_000, 1_000_000);
+    case 'temperature':
+      return { whole: false, fits: (value) => value >= 0, rule: rules.temperature };
+    case 'top_p':
+      return { whole: false, fits: (value) => value > 0 && value <= 1, rule: rules.topP };
+  }
+}
+
 /** What the engine is asked, or what is wrong with it. */
 export function argsOf(from: Draft, chat: boolean): Record<string, unknown> | string {
   if (from.prompt.trim() === '') return text.playground.noPrompt;
@@ -97,7 +132,11 @@ export function argsOf(from: Draft, chat: boolean): Record<string, unknown> | st
     const typed = from[field].trim().replace(',', '.');
     if (typed === '') continue;
     const value = Number(typed);
-    if (!Number.isFinite(value)) return text.playground.noNumber(text.playground.fields[field], from[field]);
+    const bounds = boundsOf(field, hello.peek()?.config?.max_num_seqs);
+    if (!Number.isFinite(value) || (bounds.whole && !Number.isInteger(value)) || !bounds.fits(value)) {
+      const said = Number.isFinite(value) ? from[field].trim() : `“${from[field].trim()}”`;
+      return text.playground.mustBe(text.playground.fields[field], bounds.rule, said);
+    }
     args[field] = value;
   }
   if (from.ignoreEos) args.ignore_eos = true;
@@ -129,7 +168,7 @@ export async function send(): Promise<void> {
   }
   const { request, refused } = answer.result;
   sent.value = [
-    { request, prompt: from.prompt, chat, follow: chat ? from.follow : null },
+    { request, prompt: from.prompt, chat, follow: chat ? from.follow : null, followed: from.followed },
     ...sent.peek(),
   ].slice(0, MOST);
   // What was refused stays, to be changed. So does what was typed meanwhile.

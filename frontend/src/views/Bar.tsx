@@ -7,7 +7,19 @@ import { jump, playOrPause, RATES, rate, setRate, stepBy } from '../store/clock'
 import { commandById } from '../store/commands';
 import { canControl, engineError, hasEngine, held, holdOrRelease, stepEngine } from '../store/engine';
 import { keysShown } from '../store/layout';
-import { behind, ending, hello, isLive, light, link, position, status, usable, usage } from '../store/ledger';
+import {
+  awaitsFirstStep,
+  behind,
+  ending,
+  hello,
+  isLive,
+  light,
+  link,
+  position,
+  status,
+  usable,
+  usage,
+} from '../store/ledger';
 import { closeSession, current } from '../store/sessions';
 import { readStep } from '../store/step';
 import { theme, toggleTheme } from '../store/theme';
@@ -261,10 +273,17 @@ function LightPill() {
     return text.light.greyTitle(message);
   });
   const { colour } = light.value;
+  const waits = awaitsFirstStep.value;
   return (
-    <span class={`light ${colour}`} role="status" aria-live="polite" title={title.value} data-testid="light">
+    <span
+      class={`light ${colour}`}
+      role="status"
+      aria-live="polite"
+      title={waits ? text.light.waitingTitle : title.value}
+      data-testid="light"
+    >
       <i aria-hidden="true" />
-      {text.light[colour]}
+      {waits ? text.light.waiting : text.light[colour]}
     </span>
   );
 }

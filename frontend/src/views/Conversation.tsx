@@ -21,6 +21,7 @@ function Sequence({ answer, each }: { readonly answer: RequestAnswer; readonly e
           {each.blocks > 0
             ? text.inspector.sequence(each.blocks, each.shared, each.tokens)
             : text.said.tokens(each.said?.tokens ?? 0)}
+          {answer.n > 1 && each.end !== null && ` · ${text.playground.ends[each.end]}`}
         </span>
       </div>
       <Said

@@ -4,6 +4,7 @@ import { bytes, clock, integer, moment } from '../format';
 import { NONE, Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
 import { block, hello, position, request, tell } from '../store/ledger';
+import { sent } from '../store/playground';
 import { clearSelection, selectBlock, selection, selectSequence } from '../store/selection';
 import { oneLine, PIN_NAMES, text } from '../text';
 import type { EventList, EventRow } from '../worker/answers/events';
@@ -11,7 +12,7 @@ import type { BlockAnswer, Holder } from '../worker/answers/inspect';
 import type { RequestAnswer } from '../worker/answers/request';
 import { Conversation } from './Conversation';
 import { Kind, StepLink, Who } from './EventLine';
-import { Slots } from './Slots';
+import { partsOf, Slots } from './Slots';
 
 const HOLDERS = 12;
 const LINES = 200;
@@ -155,6 +156,20 @@ function Content({ id, start }: { readonly id: number; readonly start: string | 
   );
 }
 
+/** A block without a content: one that is held and not full has none yet, but its text stands in it. */
+function Unlabelled({ answer, size }: { readonly answer: BlockAnswer; readonly size: number }) {
+  if (answer.count === 0 || answer.filled >= size) return <span class="faint">{text.inspector.none}</span>;
+  const words = partsOf(answer.slots)
+    .map((part) => part.text)
+    .join('');
+  return (
+    <>
+      {words !== '' && <span class="start">“{oneLine(words)} …” </span>}
+      <span class="faint">{text.inspector.notLabelled}</span>
+    </>
+  );
+}
+
 function Block({ answer }: { readonly answer: BlockAnswer }) {
   const size = hello.value?.block_size ?? 1;
   const each = hello.value?.kv_bytes_per_block ?? 0;
@@ -195,7 +210,7 @@ function Block({ answer }: { readonly answer: BlockAnswer }) {
         <dt>{text.inspector.content}</dt>
         <dd>
           {answer.content === NONE ? (
-            <span class="faint">{text.inspector.none}</span>
+            <Unlabelled answer={answer} size={size} />
           ) : (
             <>
               <Content id={answer.content} start={answer.start} />{' '}
@@ -268,7 +283,14 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
             <b class={answer.state}>{answer.state}</b>
           ) : answer.ending !== null ? (
             <>
-              {text.inspector.ended(answer.ending.kind, answer.ending.reason, answer.ending.step)}
+              {text.inspector.ended(
+                answer.ending.kind,
+                // Of several samples each has its own, below.
+                answer.sequences.some((each) => each.end !== null) && answer.n > 1
+                  ? null
+                  : answer.ending.reason,
+                answer.ending.step,
+              )}
               {answer.ending.message !== null && <span class="dim">: {answer.ending.message}</span>}
             </>
           ) : (
@@ -284,7 +306,7 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
         <dt>{text.inspector.prompt}</dt>
         <dd class="num">
           {text.inspector.tokens(answer.prompt)}{' '}
-          <span class="dim">+ {text.inspector.toGenerate(answer.maxTokens)}</span>
+          <span class="dim">+ {text.inspector.toGenerate(answer.maxTokens, answer.n)}</span>
         </dd>
         {answer.n > 1 && (
           <>
@@ -341,14 +363,27 @@ function Session() {
         <h2>{text.inspector.settings}</h2>
       </div>
       <dl class="pairs settings">
-        {Object.entries(told.config ?? {}).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd class="num">{String(value)}</dd>
-          </div>
-        ))}
+        {Object.entries(told.config ?? {})
+          .filter(([, value]) => value !== null)
+          .map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd class="num">{String(value)}</dd>
+            </div>
+          ))}
       </dl>
     </>
+  );
+}
+
+/** Nothing is known of the selected request: it was sent and the engine has not taken it up, or it is not loaded. */
+function Unknown() {
+  const isSent = sent.value.some((each) => each.request === selection.value.request);
+  const waits = isSent && position.value.mode === 'follow';
+  return (
+    <p class="faint quiet" role="status">
+      {waits ? text.inspector.sentRequest : text.inspector.unknownRequest}
+    </p>
   );
 }
 
@@ -381,12 +416,7 @@ export function Inspector() {
             <h2>{text.panels.request}</h2>
           </div>
         )}
-        {hasRequest &&
-          (request.value === null ? (
-            <p class="faint quiet">{text.inspector.unknownRequest}</p>
-          ) : (
-            <Request answer={request.value} />
-          ))}
+        {hasRequest && (request.value === null ? <Unknown /> : <Request answer={request.value} />)}
         {!hasBlock && !hasRequest && <Session />}
       </section>
     </section>

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { takesPrompts } from '../store/engine';
 import { hello, tables, wantTables } from '../store/ledger';
 import { picture } from '../store/picture';
 import { hover, hoverBlock, hoverSequence, selectBlock, selection, selectSequence } from '../store/selection';
@@ -179,6 +180,13 @@ export function Tables() {
         <div class="empty">
           <p>{text.tables.empty}</p>
           <p class="faint">{text.tables.emptyAdvice}</p>
+          {takesPrompts.value && (
+            <p class="faint">
+              {text.tables.write[0]}
+              <kbd>p</kbd>
+              {text.tables.write[1]}
+            </p>
+          )}
         </div>
       ) : (
         <div class="tall" style={{ height: `${virtual.getTotalSize()}px` }}>

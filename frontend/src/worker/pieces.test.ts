@@ -32,6 +32,22 @@ describe('tokens joined to text', () => {
     expect(join([1, 2, 6], pieces)).toEqual([{ text: 'caf\ufffd end' }]);
   });
 
+  test('a character of which a part is here is held back while the text goes on, and shown when it has ended', () => {
+    const pieces = new Map([
+      [1, 'caf'],
+      [2, '<0xC3>'],
+      [3, '<0xA9>'],
+      [4, '<0xF0><0x9F>'],
+      [5, '<0xC3><0x28>'],
+    ]);
+    expect(join([1, 2], pieces, true)).toEqual([{ text: 'caf' }]);
+    expect(join([1, 2], pieces)).toEqual([{ text: 'caf\ufffd' }]);
+    expect(join([1, 2, 3], pieces, true)).toEqual([{ text: 'café' }]);
+    expect(join([2, 3, 4], pieces, true)).toEqual([{ text: 'é' }]);
+    // What can't become a character any more is shown at once.
+    expect(join([1, 5], pieces, true)).toEqual([{ text: 'caf\ufffd(' }]);
+  });
+
   test('a text that looks like a byte, cut into other tokens, stays what it is', () => {
     const pieces = new Map([...'<0xE2>'].map((character, i) => [i, character]));
     expect(join([0, 1, 2, 3, 4, 5], pieces)).toEqual([{ text: '<0xE2>' }]);

@@ -68,14 +68,16 @@ export class Joiner {
     } else this.spans.push({ missing: count });
   }
 
-  private endBytes(): void {
+  /** `cut`: what is only the beginning of a character is left out. */
+  private endBytes(cut = false): void {
     if (this.bytes.length === 0) return;
-    this.text += decoder.decode(Uint8Array.from(this.bytes));
+    const bytes = Uint8Array.from(this.bytes);
+    this.text += cut ? new TextDecoder().decode(bytes, { stream: true }) : decoder.decode(bytes);
     this.bytes = [];
   }
 
-  private endText(): void {
-    this.endBytes();
+  private endText(cut = false): void {
+    this.endBytes(cut);
     if (this.text !== '') this.spans.push({ text: this.text });
     this.text = '';
   }
@@ -85,17 +87,22 @@ export class Joiner {
     this.ids = [];
   }
 
-  finish(): readonly Span[] {
-    this.endText();
+  /** `grows`: more will follow, and may complete the last character: it is held back until then. */
+  finish(grows = false): readonly Span[] {
+    this.endText(grows);
     this.endIds();
     return this.spans;
   }
 }
 
-export function join(tokens: Iterable<number>, pieces: ReadonlyMap<number, string>): readonly Span[] {
+export function join(
+  tokens: Iterable<number>,
+  pieces: ReadonlyMap<number, string>,
+  grows = false,
+): readonly Span[] {
   const joiner = new Joiner(pieces);
   for (const token of tokens) joiner.add(token);
-  return joiner.finish();
+  return joiner.finish(grows);
 }
 
 /** Take the pieces that a record tells. */

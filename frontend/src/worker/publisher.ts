@@ -190,12 +190,12 @@ export class Publisher {
 
   private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {
     const { session, sayings } = this;
-    const { texts, series, copied } = session;
+    const { texts, series, copied, eos } = session;
     // One that this page has not seen: the server knows it, if it was ever there.
     const isPast = request <= texts.transcripts.newest || session.head.link === 'replay';
     if (isPast && session.fold.loaded && !session.memory.facts.has(request))
       texts.want(request, session.fold.record);
-    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied });
+    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied, eos });
   }
 
   private series(): View['series'] {

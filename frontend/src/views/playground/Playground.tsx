@@ -115,12 +115,12 @@ function Presets() {
 /** Whether the prompt is a turn of a conversation, and of which. */
 function Chat() {
   if (!hasChat.value) return null;
-  const { chat, follow } = draft.value;
+  const { chat, follow, followed } = draft.value;
   if (follow !== null) {
     return (
       <div class="chatline">
         <span class="pill follows">
-          ↳ {words.follows(follow)}
+          {words.follows(follow, followed)}
           <button
             type="button"
             class="plain"

@@ -29,9 +29,11 @@ function stateOf(answer: RequestAnswer | undefined): State {
   if (ending !== null) {
     if (ending.kind === 'refused') return { told: words.refused(ending.message ?? ''), kind: 'warn' };
     if (ending.kind === 'aborted') return { told: words.aborted, kind: 'warn' };
+    // Of several samples each says how it ended.
+    const each = answer.n > 1 && answer.sequences.some(({ end }) => end !== null);
     const bad = ending.reason === 'error' || ending.reason === 'capacity';
     const why = ending.message === null ? '' : `: ${ending.message}`;
-    return { told: `${words.finished(ending.reason)}${why}`, kind: bad ? 'warn' : 'dim' };
+    return { told: `${words.finished(each ? null : ending.reason)}${why}`, kind: bad ? 'warn' : 'dim' };
   }
   if (state === 'waiting') return { told: words.waits(text.waiting(answer.reason)), kind: 'warn' };
   if (state === 'preempted') return { told: words.preempted(text.waiting(answer.reason)), kind: 'warn' };
@@ -58,7 +60,7 @@ function Voice({ answer, each }: { readonly answer: RequestAnswer; readonly each
           </button>
           <span class="num dim">
             {text.said.tokens(each.said?.tokens ?? 0)}
-            {each.dropped && ` · ${text.said.dropped}`}
+            {each.end !== null ? ` · ${words.ends[each.end]}` : each.dropped && ` · ${text.said.dropped}`}
           </span>
         </div>
       )}
@@ -84,7 +86,8 @@ function Buttons({ answer, sent, live }: { readonly answer: RequestAnswer } & Pr
           class={`btn small${draft.value.follow === answer.request ? ' on' : ''}`}
           title={words.followUpTitle}
           onClick={() => {
-            edit({ follow: answer.request });
+            // A further turn is one answer, unless more are asked for again.
+            edit({ follow: answer.request, followed: answer.n, n: '1' });
             focusPanel('playground');
           }}
         >
@@ -122,7 +125,7 @@ export function SentCard({ sent, live }: Props) {
         >
           r{sent.request}
         </button>
-        {sent.follow !== null && <span class="faint">↳ r{sent.follow}</span>}
+        {sent.follow !== null && <span class="faint">{words.follows(sent.follow, sent.followed ?? 1)}</span>}
         <span class={`state ${kind}`} title={told}>
           {told}
         </span>

@@ -1,8 +1,7 @@
 /** A request as of the present record: state, blocks, what was said, how fast; for the inspector and the playground. */
 
 import type { Fold } from '../../ledger/fold';
-import type { Waiting } from '../../ledger/generated/types';
-import type { RequestStateName } from '../../ledger/requests';
+import type { Reason, RequestStateName } from '../../ledger/requests';
 import type { Series } from '../series';
 import type { Texts } from '../texts';
 import type { Ending } from '../transcripts';
@@ -25,6 +24,8 @@ export interface SequenceAnswer {
   readonly said: Said | null;
   /** It ended before its request. */
   readonly dropped: boolean;
+  /** How it ended by itself, as far as its tokens tell; null: it has not, or not by itself. */
+  readonly end: 'length' | 'stop' | null;
 }
 
 export interface RequestAnswer {
@@ -37,7 +38,7 @@ export interface RequestAnswer {
   readonly maxTokens: number;
   readonly n: number;
   readonly priority: number;
-  readonly reason: Waiting | null;
+  readonly reason: Reason | null;
   /** How it ended, if it did by the present record. */
   readonly ending: Ending | null;
   readonly text: RequestText;
@@ -57,6 +58,8 @@ export interface RequestSources {
   readonly series: Series;
   /** Blocks that a copy made, with the generation that it began. */
   readonly copied: ReadonlyMap<number, number>;
+  /** Tokens with which a text ends. */
+  readonly eos: ReadonlySet<number>;
 }
 
 /** The sequences of a request at the present record: those in the engine, else those that it had. */
@@ -89,6 +92,8 @@ export function requestAnswer(
   if (facts === undefined && !requests.rows.has(request)) return null;
   const state = requests.rows.get(request)?.state ?? null;
   const text = from.sayings.request(request, fold.record);
+  const last = from.texts.transcripts.get(request)?.ending ?? null;
+  const ending = last !== null && last.record <= fold.record ? last : null;
   const all = new Set<number>();
   const sequences = sequencesOf(fold, request, from).map(({ id, index, parent, dropped }): SequenceAnswer => {
     const table = fold.tables.get(id, 0);
@@ -106,6 +111,8 @@ export function requestAnswer(
     // A sequence that decodes has one token more than are written: the one that was sampled last.
     const decodes = state === 'running' && facts !== undefined && tokens >= facts.promptTokens;
     const length = decodes ? tokens + 1 - facts.promptTokens : null;
+    const ended = dropped || ending !== null;
+    const said = from.sayings.sequence(request, id, fold.record, length, !ended);
     return {
       sequence: id,
       label: requests.memory.label(id),
@@ -116,11 +123,14 @@ export function requestAnswer(
       tokens,
       table: table?.blocks.slice(0, table.end) ?? new Uint32Array(0),
       copies,
-      said: from.sayings.sequence(request, id, fold.record, length),
+      said,
       dropped,
+      end:
+        ended && (dropped || ending?.kind === 'finished')
+          ? endOf(said, facts?.maxTokens, ending, from)
+          : null,
     };
   });
-  const ending = from.texts.transcripts.get(request)?.ending ?? null;
   return {
     request,
     sequence,
@@ -131,7 +141,7 @@ export function requestAnswer(
     n: facts?.n ?? 1,
     priority: facts?.priority ?? 0,
     reason: requests.reason(request),
-    ending: ending !== null && ending.record <= fold.record ? ending : null,
+    ending,
     text,
     rate: rateOf(fold, request, sequences, from),
     blocks: all.size,
@@ -139,6 +149,19 @@ export function requestAnswer(
     sequences,
     story,
   };
+}
+
+/** A request has one reason for all its sequences: how each one ended shows in its tokens. */
+function endOf(
+  said: Said | null,
+  most: number | undefined,
+  ending: Ending | null,
+  { eos }: RequestSources,
+): SequenceAnswer['end'] {
+  if (said === null || said.last === null) return null;
+  if (eos.has(said.last)) return 'stop';
+  if (ending !== null && ending.reason !== 'stop' && ending.reason !== 'length') return null;
+  return eos.size > 0 || said.tokens >= (most ?? Number.POSITIVE_INFINITY) ? 'length' : null;
 }
 
 function rateOf(

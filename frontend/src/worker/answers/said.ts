@@ -11,6 +11,8 @@ export interface Said {
   readonly tokens: number;
   /** How many of them are left out: at the end of a prompt, at the beginning of what is sampled. */
   readonly cut: number;
+  /** Its last token; null: it has none. */
+  readonly last: number | null;
 }
 
 export interface RequestText {
@@ -58,18 +60,28 @@ export class Sayings {
       spans: join(prompt.slice(0, MOST_OF_PROMPT), texts.pieces),
       tokens: prompt.length,
       cut,
+      last: prompt.at(-1) ?? null,
     }));
     return { state, prompt: said, why: null };
   }
 
-  /** What a sequence sampled up to a record. `length`: how many tokens it must have sampled; null: nobody knows. */
-  sequence(request: number, sequence: number, record: number, length: number | null): Said | null {
+  /**
+   * What a sequence sampled up to a record. `length`: how many tokens it must have sampled; null: nobody knows.
+   * `grows`: more comes, so that a character of which a part is here can wait for the rest.
+   */
+  sequence(
+    request: number,
+    sequence: number,
+    record: number,
+    length: number | null,
+    grows = false,
+  ): Said | null {
     const { texts } = this;
     if (!texts.recorded) return null;
     const { tokens, records } = texts.transcripts.sampled(request, sequence, record);
     const gaps = this.gapsOf(request, record);
     const lost = length === null || gaps.length !== 1 ? null : length - tokens.length;
-    const key = `${tokens.length} ${gaps.length} ${lost} ${tokens.at(-1)}`;
+    const key = `${tokens.length} ${gaps.length} ${lost} ${tokens.at(-1)} ${grows}`;
     return this.keep(`${request}.${sequence}`, key, () => {
       const cut = Math.max(0, tokens.length - MOST_SAMPLED);
       const joiner = new Joiner(texts.pieces);
@@ -79,7 +91,8 @@ export class Sayings {
         joiner.add(tokens[i]!);
       }
       for (; gap < gaps.length; gap++) this.mark(joiner, lost);
-      return { spans: joiner.finish(), tokens: tokens.length, cut };
+      const last = tokens.at(-1) ?? null;
+      return { spans: joiner.finish(grows), tokens: tokens.length, cut, last: last === LOST ? null : last };
     });
   }
 
@@ -169,7 +182,7 @@ export class Sayings {
     if (wanted) texts.wantPieces(record);
     const tokens = wanted ? texts.content(content) : texts.contents.get(content);
     if (tokens == null) return null;
-    const [first] = join(tokens.subarray(0, START), texts.pieces);
+    const [first] = join(tokens.subarray(0, START), texts.pieces, true);
     return first !== undefined && 'text' in first ? first.text : null;
   }
 }

@@ -2,14 +2,15 @@
 
 import type { Fold } from '../../ledger/fold';
 import { Operation } from '../../ledger/generated/constants';
-import type { Hello, Step, Waiting } from '../../ledger/generated/types';
+import type { Hello, Step } from '../../ledger/generated/types';
+import type { Reason } from '../../ledger/requests';
 
 export interface WaitingRow {
   readonly request: number;
   readonly name: string;
   readonly state: 'waiting' | 'preempted';
   readonly prompt: number;
-  readonly reason: Waiting | null;
+  readonly reason: Reason | null;
 }
 
 export interface StepSummary {
