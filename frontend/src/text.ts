@@ -115,10 +115,9 @@ export const text = {
     fresh: 'A glow: the present step changed it. The colour of its state stays below.',
   },
   tables: {
-    count: (shown: string, total: number, requests: number) =>
-      total === 0
-        ? ''
-        : `${shown.replace(/ /g, '\u00a0')}\u00a0of\u00a0${n(total)} ${`· ${plural(requests, 'request')}`.replace(/ /g, '\u00a0')}`,
+    /** In parts, each of which is shown whole or not at all. */
+    count: (shown: string, total: number, requests: number): readonly string[] =>
+      total === 0 ? [] : [`${shown} of ${n(total)}`, `· ${plural(requests, 'request')}`],
     tokens: (tokens: number) => `${n(tokens)} tok`,
     decode: 'decode',
     prefill: (done: number, all: number) => `prefill ${n(done)} / ${n(all)}`,
@@ -160,8 +159,10 @@ export const text = {
     switch (reason.reason) {
       case 'blocks': {
         const { needs, free, step } = reason;
-        const then = step === undefined ? 'free' : `${free === 1 ? 'was' : 'were'} free at step ${n(step)}`;
-        return `needs ${plural(needs ?? 0, 'block')}, ${n(free ?? 0)} ${then}`;
+        const need = `needs ${plural(needs ?? 0, 'block')}`;
+        // In the midst of that step: others may have been freed later in it.
+        if (step !== undefined) return `${need}; step ${n(step)} found ${n(free ?? 0)} free`;
+        return `${need}, ${n(free ?? 0)} free`;
       }
       case 'budget':
         return 'the step’s token budget is used up';

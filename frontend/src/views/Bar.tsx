@@ -68,7 +68,7 @@ function Name() {
   const named = told?.model || info.model;
   const model = named === 'none' || named === '' ? `${told?.runner ?? info.runner} runner` : named;
   return (
-    <span class="name" title={info.id}>
+    <span class="name" title={`${info.name || model}\n${info.id}`}>
       <b>{info.name || model}</b>
       {info.name !== '' && model !== info.name && <span>{model}</span>}
       <span>{told?.device ?? info.device}</span>

@@ -24,9 +24,11 @@ export function Left() {
           }}
         />
         <span class="note">
-          {left.value === 'tables' && answer !== null
-            ? text.tables.count(tablesShown.value, answer.rows.length, answer.requests)
-            : ''}
+          {left.value === 'tables' &&
+            answer !== null &&
+            text.tables
+              .count(tablesShown.value, answer.rows.length, answer.requests)
+              .map((part, i) => <span key={i}>{part}</span>)}
         </span>
       </div>
       {left.value === 'tables' && (

@@ -28,7 +28,8 @@ export function elide(blocks: Uint32Array, perLine: number, lines: number): Slot
 
 /** CSS pixels that a chip takes, with the gap after it. */
 export function chipWidth(numBlocks: number): number {
-  return Math.max(34, 10 + 7 * String(Math.max(0, numBlocks - 1)).length) + 3;
+  // A number, and beside it a ref count of two digits.
+  return Math.max(34, 18 + 7 * String(Math.max(0, numBlocks - 1)).length) + 3;
 }
 
 export interface ChipMarks {
