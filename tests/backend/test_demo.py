@@ -130,7 +130,7 @@ def test_ctrl_c_ends_a_fetch_and_waits_until_it_has_tidied_up(tmp_path: Path) ->
     assert process.stdout is not None
     with process.stdout:
         assert process.stdout.readline() == "fetching\n"
-        time.sleep(0.1)
+        time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "tidied up\n"
     assert process.wait(10) == 130

@@ -442,5 +442,5 @@ def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
                 found = [slots.nth(i).get_attribute("data-token") for i in range(len(expected))]
                 assert found == expected
                 assert state(page)["record"] >= records[step]
-                page.close()
+                page.context.close()
     database.close()

@@ -141,6 +141,7 @@ def test_a_step_that_cannot_be_is_refused_with_what_can(
     field.fill("7")
     field.press("Enter")
     until(page, "window.kvarium.position().step === 7")
+    expect(field).not_to_be_focused()
     page.keyboard.press(".")
     until(page, "window.kvarium.position().step === 8")
 

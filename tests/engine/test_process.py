@@ -168,7 +168,7 @@ def test_health_comes_each_second(backend: StubBackend, start: Start) -> None:
     start("--connect", backend.url, "--step-ms", "5")
     backend.wait(lambda: backend.health)
     health = backend.health[0]
-    assert 20 < health.steps_per_s < 220
+    assert 1 < health.steps_per_s < 220
     assert health.operations_per_s > health.steps_per_s
     assert 0 < health.ledger_ns < health.step_ns
     assert not health.held
