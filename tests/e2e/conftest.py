@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
@@ -37,6 +37,11 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
+def is_fault(line: ConsoleMessage) -> bool:
+    """Is a line of the console an error of the page? A server that the test ended while the page asks it is none."""
+    return line.type == "error" and "net::ERR_CONNECTION_REFUSED" not in line.text
+
+
 @dataclass
 class Pages:
     """Opens pages, and remembers what went wrong in them: a script error, a console error, a request elsewhere."""
@@ -57,7 +62,7 @@ class Pages:
                 self.faults.append(f"a request left the page's origin: {request.url}")
 
         page.on("pageerror", lambda error: self.faults.append(f"script error: {error}"))
-        page.on("console", lambda line: self.faults.append(line.text) if line.type == "error" else None)
+        page.on("console", lambda line: self.faults.append(line.text) if is_fault(line) else None)
         page.on("request", requested)
         page.goto(url)
         until(page, "window.kvarium !== undefined")
