@@ -48,7 +48,7 @@ def safetensors_of(folder: Path) -> list[Path]:
         names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
     except OSError:
         return []
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise UsageError(f"{index} is no index of safetensors: {error}") from None
     files = [folder / str(name) for name in sorted(names)]
     return files if all(path.is_file() for path in files) else []
@@ -77,7 +77,7 @@ def _header(path: Path) -> dict[str, Any]:
         for name, tensor in header.items():
             if name != "__metadata__":
                 _ = tensor["dtype"], math.prod(tensor["shape"]), tensor["data_offsets"][1]
-    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise UsageError(f"{path} is no safetensors file: {error}") from None
     return header
 
