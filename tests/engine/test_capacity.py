@@ -191,6 +191,12 @@ def test_a_model_is_a_folder_or_its_config_alone(config: Path, tmp_path: Path) -
     assert asked(other).pool == asked(config).pool
 
 
+def test_of_a_model_that_takes_more_than_text_the_text_model_counts(config: Path, tmp_path: Path) -> None:
+    wrapped = {"model_type": "sees", "vision_config": {"hidden_size": 7}, "text_config": LLAMA_8B}
+    found, plain = asked(written(tmp_path / "sees", wrapped)), asked(config)
+    assert (found.pool, found.weights) == (plain.pool, plain.weights)
+
+
 def test_it_needs_no_torch_and_loads_none(config: Path) -> None:
     program = (
         "import sys; from kvarium_engine.capacity_command import Asked, answer; answer(Asked(sys.argv[1])).table(); "

@@ -35,11 +35,17 @@ def read_geometry(folder: Path) -> Geometry:
 
 
 def read_config(path: Path) -> tuple[dict[str, Any], Geometry]:
-    """A ``config.json``, and the geometry that it tells. Raises :class:`UsageError` where it can't be understood."""
+    """A ``config.json``, and the geometry that it tells. Raises :class:`UsageError` where it can't be understood.
+
+    Of a model that takes more than text, it is the config of its text model.
+    """
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(config, dict):
             raise ValueError("it is no JSON object")
+        inner = config.get("text_config")
+        if isinstance(inner, dict):
+            config = {**config, **inner}
         return config, geometry_of(config)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the config of a decoder: {error}") from None
