@@ -65,7 +65,16 @@ def engine(
     ] = None,
     kv_cache_memory_bytes: Annotated[
         int | None,
-        typer.Option(help="Bytes of keys and values, instead of a number of blocks; default 1 GiB."),
+        typer.Option(
+            help="Bytes of keys and values, instead of a number of blocks; default without a card: 1 GiB."
+        ),
+    ] = None,
+    gpu_memory_utilization: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of the card's memory for the whole engine, weights and activations included; what remains holds "
+            "keys and values. Default 0.9."
+        ),
     ] = None,
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
     max_num_batched_tokens: Annotated[
@@ -136,6 +145,7 @@ def engine(
         demo=demo,
         num_blocks=num_gpu_blocks_override,
         kv_cache_memory_bytes=kv_cache_memory_bytes,
+        gpu_memory_utilization=gpu_memory_utilization,
         block_size=block_size,
         max_num_batched_tokens=max_num_batched_tokens,
         max_num_seqs=max_num_seqs,

@@ -2,7 +2,7 @@
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -10,11 +10,12 @@ from urllib.parse import urlsplit
 from websockets.exceptions import InvalidURI
 from websockets.uri import parse_uri
 
+from kvarium_engine.capacity import Capacity
 from kvarium_engine.engine import EngineConfig
 from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.block_pool import FREE_ORDERS
 from kvarium_engine.model.choice import ModelChoice, choose_model
-from kvarium_engine.pool_size import MOST_BLOCKS, pool_size
+from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool_size, size_for_model
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace
@@ -24,6 +25,10 @@ WorkloadName = Literal["trace", "mix", "demo", "none"]
 MIX_STEP_MS = 20.0
 MODEL_STEP_MS = 5.0
 LONGEST_STEP_MS = 4000.0
+NO_CARD = (
+    "--gpu-memory-utilization is a share of a card's memory, and there is no CUDA device here: "
+    "--kv-cache-memory-bytes sizes the pool"
+)
 
 
 class Bound(NamedTuple):
@@ -65,6 +70,7 @@ class Options:
     demo: bool = False
     num_blocks: int | None = None
     kv_cache_memory_bytes: int | None = None
+    gpu_memory_utilization: float | None = None
     block_size: int = 16
     max_num_batched_tokens: int | None = None
     max_num_seqs: int = 256
@@ -89,7 +95,9 @@ class Resolved:
     """What follows from the options: sizes, rules, what runs and what it is fed with, and the pace.
 
     ``model`` is None for the null runner. ``step_ms`` is the time that one of its steps pretends to take, and that a step
-    without work takes with any.
+    without work takes with any. ``sized`` is False where nothing says how large the pool is: on a card what is left of it
+    then decides, once the model is loaded (:func:`resized`); else the sizes in ``config`` hold. ``gpu_memory_utilization``
+    is the share of a card that did decide.
     """
 
     config: EngineConfig
@@ -99,6 +107,15 @@ class Resolved:
     step_ms: float
     lossless: bool
     allow_control: bool
+    sized: bool = True
+    gpu_memory_utilization: float | None = None
+
+    @property
+    def capacity(self) -> Capacity:
+        """What the pool holds."""
+        config = self.config
+        per_token = 0 if self.model is None else self.model.kv_bytes_per_token
+        return Capacity(config.num_blocks, config.block_size, per_token, config.scheduler.max_model_len)
 
 
 def resolve(options: Options) -> Resolved:
@@ -107,10 +124,7 @@ def resolve(options: Options) -> Resolved:
         raise UsageError(f"--record-text is none or full, not {options.record_text!r}")
     if options.free_order not in FREE_ORDERS:
         raise UsageError(f"--free-order is {' or '.join(FREE_ORDERS)}, not {options.free_order!r}")
-    if not 1 <= options.block_size <= 256 or options.block_size & (options.block_size - 1):
-        raise UsageError(f"--block-size must be a power of two from 1 to 256, not {options.block_size}")
-    for bound in BOUNDS:
-        _check_bound(bound, getattr(options, bound.field))
+    check_sizes(options)
     model = _model(options)
     if options.duration is not None and not 0 < options.duration < math.inf:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
@@ -165,7 +179,32 @@ def resolve(options: Options) -> Resolved:
         allow_control=options.allow_control
         if options.allow_control is not None
         else _is_loopback(options.connect),
+        sized=model is None or (options.num_blocks or options.kv_cache_memory_bytes) is not None,
     )
+
+
+def check_sizes(options: Options) -> None:
+    """Raises :class:`UsageError` for a size that can't be, whatever the others are."""
+    if not 1 <= options.block_size <= 256 or options.block_size & (options.block_size - 1):
+        raise UsageError(f"--block-size must be a power of two from 1 to 256, not {options.block_size}")
+    for bound in BOUNDS:
+        _check_bound(bound, getattr(options, bound.field))
+    utilization = options.gpu_memory_utilization
+    if utilization is not None and not 0 < utilization <= 1:
+        raise UsageError(f"--gpu-memory-utilization must be above 0 and at most 1, not {utilization}")
+
+
+def resized(options: Options, resolved: Resolved, memory: int, utilization: float) -> Resolved:
+    """``resolved`` with a pool of ``memory`` bytes of keys and values, the share ``utilization`` of a card having left so many.
+
+    Raises :class:`UsageError` where that is no block, or where the engine has no room for so many.
+    """
+    assert resolved.model is not None, "the null runner has no keys and values"
+    blocks, max_model_len = size_for_model(options, resolved.model, memory)
+    check_memory(blocks)
+    scheduler = replace(resolved.config.scheduler, max_model_len=max_model_len)
+    config = replace(resolved.config, num_blocks=blocks, scheduler=scheduler)
+    return replace(resolved, config=config, gpu_memory_utilization=utilization)
 
 
 def _model(options: Options) -> ModelChoice | None:
@@ -180,12 +219,15 @@ def _model(options: Options) -> ModelChoice | None:
         for option, given in (
             ("--dtype", options.dtype != "auto"),
             ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes is not None),
+            ("--gpu-memory-utilization", options.gpu_memory_utilization is not None),
         ):
             if given:
                 raise UsageError(f"{option} is a model's: give one with --model")
         return None
     if options.runner == "null":
         raise UsageError(f"--runner null runs no model, but --model {options.model} is given")
+    if options.gpu_memory_utilization is not None and not card_there():
+        raise UsageError(NO_CARD)
     return choose_model(options.model, options.dtype)
 
 

@@ -24,6 +24,7 @@ class SizeOptions(Protocol):
     trace: Path | None
     num_blocks: int | None
     kv_cache_memory_bytes: int | None
+    gpu_memory_utilization: float | None
     block_size: int
     max_model_len: int | None
 
@@ -33,7 +34,7 @@ def pool_size(
 ) -> tuple[int, int]:
     """(blocks of the pool, max_model_len). Raises :class:`UsageError` where they do not fit together or into memory."""
     if model is not None:
-        blocks, length = _for_model(options, model)
+        blocks, length = size_for_model(options, model)
     elif trace is not None:
         blocks, length = _for_trace(options, trace)
     else:
@@ -43,24 +44,45 @@ def pool_size(
     return blocks, length
 
 
-def _for_model(options: SizeOptions, model: ModelChoice) -> tuple[int, int]:
+def size_for_model(options: SizeOptions, model: ModelChoice, memory: int | None = None) -> tuple[int, int]:
+    """(blocks of the pool, max_model_len) for ``memory`` bytes of keys and values; None: as many as the options say."""
     size = options.block_size
     block_bytes = size * model.kv_bytes_per_token
-    if options.num_blocks is not None and options.kv_cache_memory_bytes is not None:
-        raise UsageError("--num-gpu-blocks-override and --kv-cache-memory-bytes both size the pool: give one")
-    memory = options.kv_cache_memory_bytes or KV_CACHE_MEMORY_BYTES
+    given = [
+        option
+        for option, value in (
+            ("--num-gpu-blocks-override", options.num_blocks),
+            ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes),
+            ("--gpu-memory-utilization", options.gpu_memory_utilization),
+        )
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise UsageError(
+            f"{' and '.join(given)} {'both' if len(given) == 2 else 'all'} size the pool: give one"
+        )
+    if memory is None:
+        memory = options.kv_cache_memory_bytes or KV_CACHE_MEMORY_BYTES
     blocks = options.num_blocks or min(memory // block_bytes, MOST_BLOCKS)
     if blocks < 1:
         raise UsageError(
             f"{memory:,} bytes have no room for one block: a block of {size} tokens of {model.name} takes "
             f"{block_bytes:,} (--kv-cache-memory-bytes)"
         )
+    longest = longest_sequence(options, model)
+    return blocks, longest if options.max_model_len is not None else min(longest, blocks * size)
+
+
+def longest_sequence(options: SizeOptions, model: ModelChoice) -> int:
+    """``max_model_len`` as far as it does not follow from the pool: what is asked for, else the model's positions."""
     longest = model.geometry.max_position_embeddings
-    if options.max_model_len is not None and options.max_model_len > longest:
+    if options.max_model_len is None:
+        return longest
+    if options.max_model_len > longest:
         raise UsageError(
             f"--max-model-len {options.max_model_len} is more than the {longest} positions of {model.name}"
         )
-    return blocks, options.max_model_len or min(longest, blocks * size)
+    return options.max_model_len
 
 
 def _for_trace(options: SizeOptions, trace: list[TraceRequest]) -> tuple[int, int]:
@@ -98,13 +120,17 @@ def free_memory() -> int | None:
     return min(found, default=None)
 
 
+def card_there() -> bool:
+    """Is there a card for CUDA, as far as can be said without torch?"""
+    return any(Path("/dev").glob("nvidia[0-9]*")) or Path("/dev/dxg").exists()
+
+
 def check_memory(num_blocks: int, kv_bytes_per_block: int = 0) -> None:
     """Is there room for a pool and what follows it? With CUDA, keys and values lie on the card: torch says whether they fit.
 
     Raises :class:`UsageError` with the numbers.
     """
-    on_card = any(Path("/dev").glob("nvidia[0-9]*"))
-    needed = num_blocks * (BYTES_PER_BLOCK + (0 if on_card else kv_bytes_per_block))
+    needed = num_blocks * (BYTES_PER_BLOCK + (0 if card_there() else kv_bytes_per_block))
     free = free_memory()
     if needed > 1 << 28 and free is not None and needed > free:
         raise UsageError(

@@ -65,7 +65,7 @@ class Process:
         self._signals: Counter[int] = Counter()
         self.link: Link | None = None
         self.workload = _workload(options, self.resolved)
-        runner = make_runner(options, self.resolved, _say)
+        runner, self.resolved = make_runner(options, self.resolved, _say)
         ledger = Ledger(self._sink)
         if options.connect is not None:
             greeting = hello(options, self.resolved, runner, ledger)

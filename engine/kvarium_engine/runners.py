@@ -1,65 +1,116 @@
 """Make the runner that the options ask for; torch is imported only for a model."""
 
+import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from kvarium_engine.capacity import GIB
+from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_cache_bytes
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.null_runner import NullRunner
-from kvarium_engine.options import Options, Resolved
+from kvarium_engine.model.profiling import measure
+from kvarium_engine.options import NO_CARD, Options, Resolved, resized
+from kvarium_engine.pool_size import longest_sequence
 from kvarium_engine.scheduling.step_plan import Runner
 
 _EOS_EVERY = 40
 """In the mix, one sampled token in so many ends its sequence."""
 
 
-def make_runner(options: Options, resolved: Resolved, say: Callable[[str], None]) -> Runner:
-    """The runner, ready to compute; ``say`` tells a person what takes its time.
+def make_runner(options: Options, resolved: Resolved, say: Callable[[str], None]) -> tuple[Runner, Resolved]:
+    """The runner, ready to compute, and the sizes as they are once it is there; ``say`` tells a person what takes its time.
 
     Raises :class:`UsageError` where the model can't be loaded or its cache does not fit.
     """
     if resolved.model is None:
         endless = resolved.workload in ("mix", "demo")
-        return NullRunner(options.seed, resolved.step_ms, _EOS_EVERY if endless else 0)
+        return NullRunner(options.seed, resolved.step_ms, _EOS_EVERY if endless else 0), resolved
     return _torch_runner(options, resolved, resolved.model, say)
 
 
 def _torch_runner(
     options: Options, resolved: Resolved, model: ModelChoice, say: Callable[[str], None]
-) -> Runner:
+) -> tuple[Runner, Resolved]:
     began = time.monotonic()
     say(f"loading {model.name}")
 
-    import torch
-
-    from kvarium_engine.model.loader import load_model, use_threads
+    from kvarium_engine.model.cuda_memory import memory_of
+    from kvarium_engine.model.loader import choose_device, load_model, use_threads
     from kvarium_engine.model.tokenizer import load_tokenizer
     from kvarium_engine.model.torch_runner import TorchRunner
 
     threads = use_threads()
-    module = load_model(model.folder, model.dtype)
+    device = choose_device()
+    memory = memory_of(device)
+    if memory is None and options.gpu_memory_utilization is not None:
+        raise UsageError(NO_CARD)
+    free = 0 if memory is None else memory.free()
+    loading = time.monotonic()
+    module = load_model(model.folder, model.dtype, device)
+    weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
+    where = f"cpu, {threads} thread{'s' * (threads > 1)}" if memory is None else memory.device
+    say(
+        f"model weights: {weights / GIB:.2f} GiB of {model.dtype} on {where}, "
+        f"loaded in {time.monotonic() - loading:.1f} s"
+    )
     vocabulary = load_tokenizer(model.folder)
-    config = resolved.config
-    block_bytes = config.block_size * model.kv_bytes_per_token
-    try:
-        runner = TorchRunner(
-            module, vocabulary, model.name, config.num_blocks, config.block_size, options.seed
+
+    def make(num_blocks: int) -> TorchRunner:
+        return TorchRunner(
+            module, vocabulary, model.name, num_blocks, resolved.config.block_size, options.seed
         )
+
+    if memory is not None and not resolved.sized:
+        resolved = _sized_by_card(options, resolved, memory, free, weights, make, say)
+    pool = resolved.capacity
+    with _memory_that_may_lack(
+        f"{pool.num_blocks:,} blocks of keys and values ({pool.bytes / GIB:.1f} GiB) do not fit on {where}: give fewer "
+        "with --num-gpu-blocks-override or --kv-cache-memory-bytes"
+    ):
+        runner = make(pool.num_blocks)
+    for line in pool.lines():
+        say(line)
+    say(f"{model.name} is ready after {time.monotonic() - began:.1f} s")
+    if vocabulary is None:
+        say(f"{model.name} has no tokenizer: prompts are given as token ids")
+    return runner, resolved
+
+
+def _sized_by_card(
+    options: Options,
+    resolved: Resolved,
+    memory: DeviceMemory,
+    free: int,
+    weights: int,
+    make: Callable[[int], Runner],
+    say: Callable[[str], None],
+) -> Resolved:
+    """The sizes with the pool that the card has room for, beside the weights and the largest step."""
+    utilization = options.gpu_memory_utilization or GPU_MEMORY_UTILIZATION
+    config = resolved.config
+    assert resolved.model is not None
+    # What the pool will hold is not known yet: no sequence is longer than the model's positions.
+    limits = replace(config.scheduler, max_model_len=longest_sequence(options, resolved.model))
+    with _memory_that_may_lack(
+        f"the largest step ({limits.max_num_batched_tokens:,} tokens, {limits.max_num_seqs:,} sequences) does not fit "
+        f"beside {weights / GIB:.2f} GiB of weights on {memory.device}: lower --max-num-batched-tokens and --max-num-seqs"
+    ):
+        use = measure(make, limits, config.block_size, memory, free, weights)
+    resolved = resized(options, resolved, kv_cache_bytes(use, utilization), utilization)
+    say(f"memory of {memory.device}: {use.told(utilization)} GiB")
+    return resolved
+
+
+@contextlib.contextmanager
+def _memory_that_may_lack(message: str) -> Iterator[None]:
+    """Raises :class:`UsageError` where torch has not the memory for what is done here."""
+    import torch
+
+    try:
+        yield
     except (RuntimeError, MemoryError) as error:
         if not isinstance(error, torch.OutOfMemoryError | MemoryError) and "alloc" not in str(error):
             raise
-        raise UsageError(
-            f"{config.num_blocks:,} blocks of keys and values ({config.num_blocks * block_bytes / (1 << 30):.1f} GiB) "
-            f"do not fit on {module.device}: give fewer with --num-gpu-blocks-override or --kv-cache-memory-bytes"
-        ) from None
-    tokens = config.num_blocks * config.block_size
-    where = runner.device if module.device.type == "cuda" else f"cpu, {threads} thread{'s' * (threads > 1)}"
-    say(
-        f"{model.name} is ready after {time.monotonic() - began:.1f} s: {runner.dtype} on {where}; "
-        f"{config.num_blocks:,} blocks of {config.block_size} = {tokens:,} tokens, "
-        f"{config.num_blocks * block_bytes / (1 << 20):,.1f} MiB of keys and values "
-        f"({model.kv_bytes_per_token / 1024:g} KiB a token)"
-    )
-    if vocabulary is None:
-        say(f"{model.name} has no tokenizer: prompts are given as token ids")
-    return runner
+        raise UsageError(message) from None

@@ -239,6 +239,7 @@ BAD_OPTIONS = [
         "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder",
     ),
     (["--dtype", "float16"], "--dtype is a model's: give one with --model"),
+    (["--gpu-memory-utilization", "0"], "--gpu-memory-utilization must be above 0 and at most 1, not 0.0"),
     (["--demo", "--mix"], "--mix and --demo can't both feed the engine: leave one of them out"),
     (["--num-gpu-blocks-override", "0"], "--num-gpu-blocks-override must be at least 1, not 0"),
     (["--block-size", "12"], "--block-size must be a power of two from 1 to 256, not 12"),

@@ -6,13 +6,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from kvarium_engine import process
+from kvarium_engine.capacity_command import Asked, answer
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model
+from kvarium_engine.model.geometry import Geometry, read_config
+from kvarium_engine.model.kv_cache import KVCache
+from kvarium_engine.model.loader import load_model
+from kvarium_engine.model.torch_runner import TorchRunner
+from kvarium_engine.model.weights import parameters_of
 from kvarium_engine.options import Options, resolve
 from kvarium_engine.runners import make_runner
 from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger.records import Step, Text
 from tests.engine.stub_backend import TOKEN, StubBackend
 from tests.model.tiny import made, small_llama
@@ -63,6 +71,7 @@ def test_the_pool_is_sized_by_blocks_or_by_bytes(folder: Path) -> None:
     [
         ({"kv_cache_memory_bytes": 4095}, "4,095 bytes have no room for one block"),
         ({"kv_cache_memory_bytes": 5000, "num_blocks": 3}, "both size the pool: give one"),
+        ({"gpu_memory_utilization": 0.5, "num_blocks": 3}, "both size the pool: give one"),
         ({"max_model_len": 513}, "--max-model-len 513 is more than the 512 positions of tiny-llama"),
         ({"mix": True}, "--mix has no text"),
         ({"step_ms": 1.0}, "--step-ms is the null runner's"),
@@ -71,8 +80,9 @@ def test_the_pool_is_sized_by_blocks_or_by_bytes(folder: Path) -> None:
     ],
 )
 def test_what_does_not_fit_together_is_refused_in_one_line(
-    folder: Path, given: dict[str, object], message: str
+    folder: Path, given: dict[str, object], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kvarium_engine.options.card_there", lambda: True)
     with pytest.raises(UsageError) as raised:
         resolve(options(folder, **given))
     assert message in str(raised.value)
@@ -160,3 +170,180 @@ def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
     sampled = sum(len(record.sampled) for record in backend.records if isinstance(record, Text)) // 4
     assert sum(len(step.sampled) for step in steps) // 4 == sampled == 8
     assert "tiny-llama is ready after" in capfd.readouterr().err
+
+
+# -- sizes ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"num_blocks": 77, "max_model_len": 200},
+        {"kv_cache_memory_bytes": 1_000_000, "block_size": 8},
+        {"dtype": "bfloat16", "num_blocks": 5},
+    ],
+)
+def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
+    folder: Path,
+    backend: StubBackend,
+    capfd: pytest.CaptureFixture[str],
+    given: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    summed = answer(Asked(str(folder), **given))  # type: ignore[arg-type]
+    # The rest of 1 GiB is not needed to see that the sizes are the same.
+    monkeypatch.setattr("kvarium_engine.model.torch_runner.KVCache", SmallCache)
+    run = process.Process(options(folder, connect=backend.url, token=TOKEN, **given))
+    told = capfd.readouterr().err.replace("kvarium engine: ", "").splitlines()
+    assert told[2:4] == summed.pool.lines()
+    assert told[1].startswith(f"model weights: {summed.weights / (1 << 30):.2f} GiB of {summed.model.dtype}")
+    assert run.link is not None
+    hello, facts = run.link._hello, summed.facts()
+    assert hello.num_blocks == facts["num_gpu_blocks"]
+    assert hello.config["num_gpu_blocks_override"] == given.get("num_blocks")
+    assert hello.config["gpu_memory_utilization"] is None
+    for name in ("num_gpu_blocks", "kv_cache_bytes_per_token", "maximum_concurrency", "max_model_len"):
+        assert hello.config[name] == facts[name], name
+
+
+class SmallCache(KVCache):
+    """A cache of a few blocks, whatever is asked for."""
+
+    def __init__(self, geometry: Geometry, num_blocks: int, *more: object) -> None:
+        super().__init__(geometry, min(num_blocks, 8), *more)  # type: ignore[arg-type]
+
+
+def test_the_weights_are_as_large_as_their_headers_say(folder: Path) -> None:
+    parameters = sum(parameter.numel() for parameter in load_model(folder).parameters())
+    summed = answer(Asked(str(folder)))
+    assert (summed.weights, summed.weights_from) == (4 * parameters, "from the safetensors headers")
+    config, geometry = read_config(folder / "config.json")
+    assert parameters_of(config, geometry) == parameters
+
+
+class Card:
+    """A card of 10 MB, of which the process takes 1 MB beside its tensors and 2 MB more in the largest step."""
+
+    device = "cuda: a card"
+    total = 10_000_000
+
+    def __init__(self, taken_by_others: int = 0) -> None:
+        self.others = taken_by_others
+        self.seen: list[int] = []
+
+    def free(self) -> int:
+        self.seen.append(1)
+        return self.total - self.others - (1_000_000 if len(self.seen) > 1 else 0)
+
+    def held(self) -> int:
+        return 0
+
+    def peak(self) -> int:
+        return 2_000_000 + WEIGHTS + SCRATCH_BLOCKS * 4096
+
+    def reset_peak(self) -> None:
+        pass
+
+
+WEIGHTS = 4 * 24_800
+SCRATCH_BLOCKS = 512 // 16
+
+
+@pytest.fixture
+def card(monkeypatch: pytest.MonkeyPatch) -> Card:
+    card = Card()
+    monkeypatch.setattr("kvarium_engine.options.card_there", lambda: True)
+    monkeypatch.setattr("kvarium_engine.model.cuda_memory.memory_of", lambda device: card)
+    return card
+
+
+def test_a_card_is_filled_up_to_its_share_after_a_profiling_run(
+    folder: Path,
+    backend: StubBackend,
+    card: Card,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps: list[tuple[int, int]] = []
+    execute = TorchRunner.execute
+
+    def seen(runner: TorchRunner, plan: StepPlan) -> list[int]:
+        steps.append((plan.tokens, len(plan.prefills)))
+        return execute(runner, plan)
+
+    monkeypatch.setattr(TorchRunner, "execute", seen)
+    asked = options(
+        folder,
+        connect=backend.url,
+        token=TOKEN,
+        gpu_memory_utilization=0.5,
+        max_num_batched_tokens=700,
+        max_num_seqs=8,
+    )
+    run = process.Process(asked)
+    assert steps == [(700, 2), (700, 8)], "512 tokens of one sequence and the rest of another; then eight"
+    memory = 5_000_000 - 3_000_000 - WEIGHTS
+    assert run.resolved.config.num_blocks == memory // 4096
+    assert run.link is not None
+    told = run.link._hello.config
+    assert (told["num_gpu_blocks"], told["gpu_memory_utilization"]) == (memory // 4096, 0.5)
+    assert told["maximum_concurrency"] == round(memory // 4096 / 32, 2)
+    err = capfd.readouterr().err
+    assert "memory of cuda: a card: 0.5 of 0.01 GiB are 0.00: weights 0.00, largest step 0.00" in err
+    gib = 1 << 30
+    summed = answer(
+        Asked(
+            str(folder),
+            gpu_memory=card.total / gib,
+            gpu_memory_utilization=0.5,
+            activations_gib=3_000_000 / gib,
+        )
+    )
+    assert summed.pool == run.resolved.capacity
+
+
+def test_what_sizes_the_pool_otherwise_needs_no_profiling_run(folder: Path, card: Card) -> None:
+    for given in ({"num_blocks": 9}, {"kv_cache_memory_bytes": 9 * 4096}):
+        asked = options(folder, **given)
+        _, resolved = make_runner(asked, resolve(asked), lambda line: None)
+        assert (resolved.config.num_blocks, resolved.gpu_memory_utilization) == (9, None)
+
+
+def test_a_card_without_room_is_told_with_the_numbers(folder: Path, card: Card) -> None:
+    for given, others, message in (
+        ({"gpu_memory_utilization": 0.3}, 0, "nothing remains for keys and values: 0.3 of 0.01 GiB"),
+        ({}, 2_000_000, "were free at the start: give 0.8 or less"),
+    ):
+        card.others = others
+        card.seen.clear()
+        asked = options(folder, **given)
+        with pytest.raises(UsageError) as raised:
+            make_runner(asked, resolve(asked), lambda line: None)
+        assert message in str(raised.value)
+        assert "\n" not in str(raised.value)
+
+
+def test_a_step_that_the_card_has_no_memory_for_is_told_with_what_to_lower(
+    folder: Path, card: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(runner: TorchRunner, plan: StepPlan) -> list[int]:
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    monkeypatch.setattr(TorchRunner, "execute", none_left)
+    asked = options(folder)
+    with pytest.raises(UsageError) as raised:
+        make_runner(asked, resolve(asked), lambda line: None)
+    assert str(raised.value).startswith(
+        "the largest step (2,048 tokens, 256 sequences) does not fit beside 0.00 GiB"
+    )
+
+
+def test_a_share_of_a_card_is_refused_where_torch_sees_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kvarium_engine.options.card_there", lambda: True)
+    monkeypatch.setattr("kvarium_engine.model.cuda_memory.memory_of", lambda device: None)
+    asked = options(folder, gpu_memory_utilization=0.5)
+    with pytest.raises(UsageError, match="there is no CUDA device here"):
+        make_runner(asked, resolve(asked), lambda line: None)

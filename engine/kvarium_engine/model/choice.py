@@ -13,17 +13,21 @@ NEEDS = ("torch", "transformers", "safetensors")
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model: ``name`` as it is told (a known name, or its folder's), where it lies, its sizes, and its ``dtype``."""
+    """A model: ``name`` as it is told (a known name, or its folder's), where it lies, its sizes, and its ``dtype``.
+
+    ``kv_cache_dtype``: that of its keys and values, None where it is the model's.
+    """
 
     name: str
     folder: Path
     geometry: Geometry
     dtype: str
+    kv_cache_dtype: str | None = None
 
     @property
     def kv_bytes_per_token(self) -> int:
         """Bytes of keys and values of one token, in all layers."""
-        return self.geometry.kv_bytes_per_token(self.dtype)
+        return self.geometry.kv_bytes_per_token(self.kv_cache_dtype or self.dtype)
 
 
 def choose_model(model: str, dtype: str = "auto") -> ModelChoice:
@@ -37,8 +41,7 @@ def choose_model(model: str, dtype: str = "auto") -> ModelChoice:
             f"a model needs {' and '.join(missing)}, not installed here: pip install 'kvarium[engine]'; "
             "--runner null works without"
         )
-    if dtype != "auto" and dtype not in DTYPE_BYTES:
-        raise UsageError(f"--dtype is auto, {', '.join(DTYPE_BYTES)}, not {dtype!r}")
+    check_dtype(dtype)
     folder = find(model)
     geometry = read_geometry(folder)
     known = folder.name != Path(model).name
@@ -48,3 +51,9 @@ def choose_model(model: str, dtype: str = "auto") -> ModelChoice:
         geometry=geometry,
         dtype=geometry.dtype if dtype == "auto" else dtype,
     )
+
+
+def check_dtype(dtype: str) -> None:
+    """Raises :class:`UsageError` for what is no ``--dtype``."""
+    if dtype != "auto" and dtype not in DTYPE_BYTES:
+        raise UsageError(f"--dtype is auto, {', '.join(DTYPE_BYTES)}, not {dtype!r}")

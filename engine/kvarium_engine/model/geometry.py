@@ -8,6 +8,8 @@ from typing import Any
 from kvarium_engine.errors import UsageError
 
 DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+KV_DTYPE_BYTES = {**DTYPE_BYTES, "fp8_e4m3": 1}
+"""Bytes of a number in the cache of keys and values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +26,27 @@ class Geometry:
 
     def kv_bytes_per_token(self, dtype: str) -> int:
         """Bytes of keys and values of one token in all layers: 2 × layers × KV heads × head_dim × bytes a number."""
-        return 2 * self.layers * self.kv_heads * self.head_dim * DTYPE_BYTES[dtype]
+        return 2 * self.layers * self.kv_heads * self.head_dim * KV_DTYPE_BYTES[dtype]
 
 
 def read_geometry(folder: Path) -> Geometry:
     """The geometry of the model in ``folder``. Raises :class:`UsageError` where its config can't be understood."""
-    path = folder / "config.json"
+    return read_config(folder / "config.json")[1]
+
+
+def read_config(path: Path) -> tuple[dict[str, Any], Geometry]:
+    """A ``config.json``, and the geometry that it tells. Raises :class:`UsageError` where it can't be understood.
+
+    Of a model that takes more than text, it is the config of its text model.
+    """
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(config, dict):
             raise ValueError("it is no JSON object")
-        return geometry_of(config)
+        inner = config.get("text_config")
+        if isinstance(inner, dict):
+            config = {**config, **inner}
+        return config, geometry_of(config)
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not the config of a decoder: {error}") from None
 

@@ -125,6 +125,22 @@ def find(model: str) -> Path:
     return folder.resolve()
 
 
+def find_config(model: str) -> Path:
+    """The config of a model, given as :func:`find` takes it, or as a folder without weights, or as the file itself.
+
+    Raises :class:`UsageError` in one line.
+    """
+    try:
+        path = Path(model).expanduser()
+        if model not in KNOWN and path.is_file():
+            return path.resolve()
+        if model not in KNOWN and (path / "config.json").is_file():
+            return (path / "config.json").resolve()
+    except (OSError, ValueError):
+        pass
+    return find(model) / "config.json"
+
+
 def has_weights(folder: Path) -> bool:
     """Are there files of weights, as transformers names them?"""
     return any(any(folder.glob(pattern)) for pattern in ("*.safetensors", "pytorch_model*.bin"))
