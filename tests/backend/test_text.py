@@ -148,6 +148,7 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
         else:
             assert (ending["step"], ending["kind"]) == (indexed["ended_step"], indexed["state"])
             assert ending["reason"] == indexed["reason"]
+            assert ending["stop_reason"] is None, "none of these has a stop of its own"
 
 
 def test_only_the_chunks_of_a_requests_life_are_read(

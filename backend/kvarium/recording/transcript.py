@@ -48,6 +48,8 @@ class Ending(msgspec.Struct, kw_only=True):
     kind: str
     reason: str | None = None
     message: str | None = None
+    stop_reason: int | str | None = None
+    """The stop id or the stop string that was met."""
 
 
 class Facts(msgspec.Struct, kw_only=True):
@@ -326,6 +328,7 @@ class _Collector:
                     kind=type(decision).__name__.lower(),
                     reason=getattr(decision, "reason", None),
                     message=getattr(decision, "message", None),
+                    stop_reason=getattr(decision, "stop_reason", None),
                 )
         for sequence in u32(step.sampled).tolist():
             found = self._sequences.get(sequence)
