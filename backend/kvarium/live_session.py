@@ -19,7 +19,7 @@ from kvarium.recording.statements import Opened
 from kvarium.recording.writer import RecordingFault, Writer
 from kvarium.ring import Ring, RingFrame
 from kvarium_ledger import codec
-from kvarium_ledger.messages import Answer, Bye, Command, Health, Hello, Scalar, Status
+from kvarium_ledger.messages import Answer, Argument, Bye, Command, Health, Hello, Scalar, Status
 from kvarium_ledger.records import AnyRecord
 
 FRESH_KEYFRAME_BYTES = 1 << 20
@@ -227,7 +227,7 @@ class LiveSession:
     # -- commands ---------------------------------------------------------------------------------------------------
 
     async def command(
-        self, name: str, args: dict[str, Scalar | list[int]], asked_by: str, timeout: float = 5.0
+        self, name: str, args: dict[str, Argument], asked_by: str, timeout: float = 5.0
     ) -> dict[str, Scalar]:
         """Ask something of the engine and wait for its answer."""
         if self.link is None:

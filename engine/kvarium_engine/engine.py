@@ -52,7 +52,9 @@ class Engine:
                 config.block_size, config.hash_seed, remember=max(1 << 18, config.num_blocks // 2)
             )
         self.pool = BlockPool(config.num_blocks, config.block_size, self.ledger, cache, config.free_order)
-        self.scheduler = Scheduler(config.scheduler, self.pool, self.ledger, runner.eos_tokens)
+        self.scheduler = Scheduler(
+            config.scheduler, self.pool, self.ledger, runner.eos_tokens, runner.vocabulary
+        )
         self.auditor = Auditor(self.pool, self.scheduler.roster)
         self.audit_interval = config.audit_interval or default_interval(config.num_blocks)
         self.step_ns = 0

@@ -13,17 +13,24 @@ from array import array
 from collections.abc import Callable
 
 from kvarium_engine import conversation
+from kvarium_engine.arguments import (
+    MOST_PROMPT_TOKENS,
+    SAMPLING_ARGUMENTS,
+    Args,
+    CommandError,
+    flag,
+    integer,
+    sampling_params,
+    text,
+    token_ids,
+)
 from kvarium_engine.engine import Engine
 from kvarium_engine.model.seeded_tokens import VOCABULARY, seeded_tokens
 from kvarium_engine.scheduling.roster import REMEMBERED
-from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.vocabulary import Vocabulary
-from kvarium_ledger.messages import Answer, Command, Scalar
+from kvarium_ledger.messages import Answer, Argument, Command, Scalar
 
-Args = dict[str, Scalar | list[int]]
 MOST_STEPS = 1_000_000
-MOST_PROMPT_TOKENS = 1 << 20
-MOST_PROMPT_BYTES = 1 << 20
 
 SUBMIT_ARGUMENTS = (
     "prompt",
@@ -33,52 +40,11 @@ SUBMIT_ARGUMENTS = (
     "follow",
     "prefix_tokens",
     "prefix_seed",
-    "max_tokens",
-    "n",
-    "temperature",
-    "top_k",
-    "top_p",
-    "seed",
-    "ignore_eos",
+    *SAMPLING_ARGUMENTS,
     "priority",
     "name",
 )
 """What ``submit`` takes; anything else is refused with this list."""
-
-
-class CommandError(Exception):
-    """A command that can't be carried out; its text is the answer."""
-
-
-def _integer(args: Args, name: str, default: int, low: int, high: int) -> int:
-    value = args.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise CommandError(f"{name} must be a whole number from {low} to {high}, not {value!r}")
-    return value
-
-
-def _number(args: Args, name: str, default: float) -> float:
-    value = args.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e9:
-        raise CommandError(f"{name} must be a number, not {value!r}")
-    return float(value)
-
-
-def _flag(args: Args, name: str) -> bool:
-    value = args.get(name, False)
-    if not isinstance(value, bool):
-        raise CommandError(f"{name} must be true or false, not {value!r}")
-    return value
-
-
-def _text(args: Args, name: str) -> str:
-    value = args.get(name)
-    if not isinstance(value, str) or not value:
-        raise CommandError(f"{name} must be a text that is not empty, not {value!r}")
-    size = len(value.encode(errors="surrogatepass"))
-    if size > MOST_PROMPT_BYTES:
-        raise CommandError(f"{name} has {size:,} bytes: at most {MOST_PROMPT_BYTES:,} are taken")
-    return value
 
 
 class Steering:
@@ -130,10 +96,12 @@ class Steering:
 
     @staticmethod
     def _recorded(command: Command) -> dict[str, Scalar]:
-        """The arguments as they are recorded: prompts are told by their length, as their text is text."""
+        """The arguments as they are recorded: texts and lists are told by their length, as text belongs to ``text``."""
         args: dict[str, Scalar] = {}
         for name, value in command.args.items():
-            if isinstance(value, list) or (name in ("prompt", "system") and isinstance(value, str)):
+            if isinstance(value, list | dict) or (
+                name in ("prompt", "system", "stop") and isinstance(value, str)
+            ):
                 args[f"{name}_length"] = len(value)
             else:
                 args[name] = value
@@ -148,27 +116,23 @@ class Steering:
 
     def _prompt(self, args: Args) -> tuple["array[int]", str | None]:
         prompt, count = args.get("prompt"), args.get("prompt_tokens")
-        prefix_tokens = _integer(args, "prefix_tokens", 0, 0, MOST_PROMPT_TOKENS)
-        prefix = self._seeded(_integer(args, "prefix_seed", 0, 0, 1 << 31), prefix_tokens)
+        prefix_tokens = integer(args, "prefix_tokens", 0, 0, MOST_PROMPT_TOKENS)
+        prefix = self._seeded(integer(args, "prefix_seed", 0, 0, 1 << 31), prefix_tokens)
         if (prompt is None) == (count is None):
             raise CommandError(
                 "give either prompt (a text) or prompt_tokens (how many seeded tokens, or their ids)"
             )
         if prompt is not None:
-            text = _text(args, "prompt")
-            prefix.extend(self._vocabulary().encode(text))
-            return prefix, None if prefix_tokens else text
+            said = text(args, "prompt")
+            prefix.extend(self._vocabulary().encode(said))
+            return prefix, None if prefix_tokens else said
         if isinstance(count, list):
-            if not count or not all(isinstance(token, int) and 0 <= token < 1 << 32 for token in count):
+            if not count:
                 raise CommandError("prompt_tokens must hold token ids, at least one")
-            if max(count) >= self.engine.runner.vocab_size:
-                raise CommandError(
-                    f"prompt_tokens holds {max(count)}: this model knows tokens below {self.engine.runner.vocab_size}"
-                )
-            prefix.extend(count)
+            prefix.extend(token_ids("prompt_tokens", count, self.engine.runner.vocab_size))
             return prefix, None
         self._prompts += 1
-        words = _integer(args, "prompt_tokens", 0, 0 if prefix_tokens else 1, MOST_PROMPT_TOKENS)
+        words = integer(args, "prompt_tokens", 0, 0 if prefix_tokens else 1, MOST_PROMPT_TOKENS)
         prefix.extend(self._seeded((1 << 32) + self._prompts, words))
         return prefix, None
 
@@ -188,7 +152,7 @@ class Steering:
         for name in ("prompt_tokens", "prefix_tokens", "prefix_seed"):
             if args.get(name) is not None:
                 raise CommandError(f"with chat, give prompt (what the user says), not {name}")
-        message = _text(args, "prompt")
+        message = text(args, "prompt")
         vocabulary = self._vocabulary()
         if not vocabulary.has_chat_template:
             raise CommandError(
@@ -196,7 +160,7 @@ class Steering:
             )
         follow = args.get("follow")
         if follow is None:
-            system = "" if args.get("system") is None else _text(args, "system")
+            system = "" if args.get("system") is None else text(args, "system")
             return conversation.opening(vocabulary, message, system), message
         if args.get("system") is not None:
             raise CommandError(
@@ -205,7 +169,7 @@ class Steering:
         tokens = self._followed(follow)
         return conversation.continuation(vocabulary, tokens, self.engine.runner.eos_tokens, message), message
 
-    def _followed(self, wanted: Scalar | list[int]) -> "array[int]":
+    def _followed(self, wanted: Argument) -> "array[int]":
         """The tokens of the first sequence of a request that has ended."""
         if isinstance(wanted, bool) or not isinstance(wanted, int | str):
             raise CommandError(f"follow must be a request's name or number, not {wanted!r}")
@@ -222,27 +186,19 @@ class Steering:
 
     def _submit(self, args: Args, asked_by: str) -> dict[str, Scalar]:
         self._only(args, *SUBMIT_ARGUMENTS)
-        ignore_eos, chat, name = _flag(args, "ignore_eos"), _flag(args, "chat"), args.get("name", "")
+        chat, name = flag(args, "chat"), args.get("name", "")
         if not chat:
             for other in ("system", "follow"):
                 if args.get(other) is not None:
                     raise CommandError(f"{other} belongs to a conversation: give chat = true with it")
-        prompt, text = self._turn(args) if chat else self._prompt(args)
+        prompt, said = self._turn(args) if chat else self._prompt(args)
         if not isinstance(name, str) or len(name) > 200 or not name.isprintable():
             raise CommandError("name must be a text of at most 200 printable characters")
-        params = SamplingParams(
-            max_tokens=None
-            if args.get("max_tokens", 16) is None
-            else _integer(args, "max_tokens", 16, 1, MOST_PROMPT_TOKENS),
-            n=_integer(args, "n", 1, 1, 64),
-            temperature=_number(args, "temperature", 1.0),
-            top_k=_integer(args, "top_k", 0, 0, 1 << 31),
-            top_p=_number(args, "top_p", 1.0),
-            seed=None if args.get("seed") is None else _integer(args, "seed", 0, 0, 1 << 31),
-            ignore_eos=ignore_eos,
-        )
-        priority = _integer(args, "priority", 0, -1_000_000, 1_000_000)
-        request = self.engine.scheduler.submit(prompt, params, name, priority, text)
+        params = sampling_params(args, self.engine.runner.vocab_size)
+        if params.logprobs is not None and not self.engine.runner.has_logits:
+            raise CommandError(f"the {self.engine.runner.name} runner has no logits: leave logprobs out")
+        priority = integer(args, "priority", 0, -1_000_000, 1_000_000)
+        request = self.engine.scheduler.submit(prompt, params, name, priority, said)
         return {
             "request": request.id,
             "name": request.name,
@@ -282,7 +238,7 @@ class Steering:
     def _step(self, args: Args, asked_by: str) -> dict[str, Scalar]:
         self._control()
         self._only(args, "steps")
-        steps = _integer(args, "steps", 1, 1, MOST_STEPS)
+        steps = integer(args, "steps", 1, 1, MOST_STEPS)
         self.held = True
         self.steps += steps
         return {"held": True, "steps": steps, "step": self.engine.steps - 1}

@@ -8,6 +8,8 @@ A token may be only a part of a character. Its piece is then its bytes, ``<0xE2>
 decodes runs of those as UTF-8. The empty piece says that a token has no text of its own.
 """
 
+import codecs
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -47,3 +49,26 @@ def byte_piece(data: bytes) -> str:
         return data.decode()
     except UnicodeDecodeError:
         return "".join(f"<0x{byte:02X}>" for byte in data)
+
+
+_BYTES = re.compile("(?:<0x[0-9A-F]{2}>)+")
+
+
+class TextDecoder:
+    """Joins the pieces of tokens to a text, one token after the other."""
+
+    __slots__ = ("_bytes", "_vocabulary")
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._bytes = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def add(self, token: int) -> str:
+        """The text that ``token`` adds: a character that is not complete waits for its other bytes."""
+        vocabulary = self._vocabulary
+        piece = vocabulary.piece(token) if token < vocabulary.size else ""
+        if not piece:
+            return ""
+        if _BYTES.fullmatch(piece):
+            return self._bytes.decode(bytes.fromhex(piece.replace("<0x", "").replace(">", "")))
+        return self._bytes.decode(b"", final=True) + piece

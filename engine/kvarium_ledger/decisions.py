@@ -68,10 +68,15 @@ class SequenceCreated(Decision, frozen=True, kw_only=True, tag="sequence_created
 
 
 class SequenceDropped(Decision, frozen=True, kw_only=True, tag="sequence_dropped"):
-    """A sequence ends before its request does: a beam without children, a sample that met its stop."""
+    """A sequence ends before its request does: a beam without children (no ``reason``), a sample that met its end.
+
+    ``stop_reason`` is as in :class:`Finished`.
+    """
 
     request: int
     sequence: int
+    reason: Literal["stop", "length"] | None = None
+    stop_reason: int | str | None = None
 
 
 class Scheduled(Decision, frozen=True, kw_only=True, tag="scheduled"):
@@ -112,10 +117,15 @@ class Preempted(Change, frozen=True, kw_only=True, tag="preempted"):
 
 
 class Finished(Change, frozen=True, kw_only=True, tag="finished"):
-    """A request is done: it met a stop, its length, the capacity of the pool, or an error in the forward."""
+    """A request is done: it met a stop, its length, the capacity of the pool, or an error in the forward.
+
+    The reason is that of all its sequences that were left. ``stop_reason`` is the stop id or the stop string that was
+    met, as vLLM tells it; None with ``stop``: the model's own end of a sequence.
+    """
 
     reason: Literal["stop", "length", "capacity", "error"]
     message: str | None = None
+    stop_reason: int | str | None = None
 
 
 class Aborted(Change, frozen=True, kw_only=True, tag="aborted"):

@@ -10,9 +10,16 @@ from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.block_fold import entry_sums
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import AnyDecision, Change
+from kvarium_ledger.decisions import AnyDecision, Change, Finished, SequenceDropped
 from kvarium_ledger.digest import Lanes, row_sums
-from kvarium_ledger.ledger import ContentText, Sealed, SealedControl, SealedStep, Slice
+from kvarium_ledger.ledger import (
+    ContentText,
+    Sealed,
+    SealedControl,
+    SealedStep,
+    Slice,
+    TokenLogprobs,
+)
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
 from kvarium_ledger.records import (
     AnyRecord,
@@ -21,6 +28,7 @@ from kvarium_ledger.records import (
     Digest,
     Gap,
     Keyframe,
+    Logprobs,
     Operations,
     Pieces,
     Step,
@@ -86,8 +94,9 @@ def decision_sums(lanes: Lanes, decisions: Sequence[AnyDecision]) -> None:
         lanes.add("requests", request_sums(came))
 
 
-_NO_PIECES = Text(record=0, step=0).pieces
-"""The default itself: only that one is left out of the bytes."""
+_EMPTY = Text(record=0, step=0)
+_NO_PIECES, _NO_LOGPROBS = _EMPTY.pieces, _EMPTY.logprobs
+"""The defaults themselves: only those are left out of the bytes."""
 
 
 class PieceSource(Protocol):
@@ -130,7 +139,7 @@ class Encoder:
     """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
 
     ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made and no content of a prompt or
-    token leaves the engine. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
+    token leaves the engine, nor the stop that a sequence met. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
     told by their ids alone.
     """
 
@@ -228,7 +237,7 @@ class Encoder:
             tokens=sealed.tokens,
             budget=sealed.budget,
             operations=operations,
-            decisions=sealed.decisions,
+            decisions=sealed.decisions if self.record_text == "full" else _untold(sealed.decisions),
             sampled=np.array(sealed.sampled, dtype="<u4").tobytes(),
             sampled_op=sealed.sampled_op,
             contents=_contents(sealed.contents),
@@ -242,6 +251,7 @@ class Encoder:
             tokens += content.tokens
         told = np.array(tokens, dtype="<u4").tobytes()
         sampled = np.array(sealed.sampled_tokens, dtype="<u4").tobytes()
+        logprobs = _logprobs(sealed.logprobs) if sealed.logprobs else _NO_LOGPROBS
         return Text(
             record=self._next(),
             step=sealed.step,
@@ -249,7 +259,10 @@ class Encoder:
             tokens=told,
             prompts=sealed.prompts,
             sampled=sampled,
-            pieces=self._pieces(told, sampled, *(prompt.tokens for prompt in sealed.prompts)),
+            pieces=self._pieces(
+                told, sampled, logprobs.top_token, *(prompt.tokens for prompt in sealed.prompts)
+            ),
+            logprobs=logprobs,
         )
 
     def _pieces(self, *tokens: bytes) -> Pieces:
@@ -263,3 +276,27 @@ def _contents(contents: list[ContentText]) -> Contents:
         content=np.array([content.content for content in contents], dtype="<u4").tobytes(),
         parent=np.array([content.parent for content in contents], dtype="<u4").tobytes(),
     )
+
+
+def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
+    def column(values: list[Any], dtype: str) -> bytes:
+        return np.array(values, dtype=dtype).tobytes()
+
+    return Logprobs(
+        sampled=column([item.number for item in asked], "<u4"),
+        logprob=column([item.logprob for item in asked], "<f4"),
+        rank=column([item.rank for item in asked], "<u4"),
+        count=column([len(item.top_tokens) for item in asked], "<u4"),
+        top_token=column([token for item in asked for token in item.top_tokens], "<u4"),
+        top_logprob=column([value for item in asked for value in item.top_logprobs], "<f4"),
+    )
+
+
+def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
+    """The decisions without the stops that were met, which are text."""
+    return [
+        msgspec.structs.replace(decision, stop_reason=None)
+        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None
+        else decision
+        for decision in decisions
+    ]

@@ -38,6 +38,19 @@ class ContentText(NamedTuple):
     tokens: Sequence[int]
 
 
+class TokenLogprobs(NamedTuple):
+    """How likely the ``number``-th sampled token of a step was; ``rank``: how many were at least as likely.
+
+    ``top_tokens`` with their ``top_logprobs`` are the likeliest, as many as were asked for.
+    """
+
+    number: int
+    logprob: float
+    rank: int
+    top_tokens: Sequence[int] = ()
+    top_logprobs: Sequence[float] = ()
+
+
 class StepTimes(NamedTuple):
     """When a step began (ns since the session's start) and how long its parts took (ns)."""
 
@@ -61,6 +74,7 @@ class SealedStep(NamedTuple):
     sampled: Sequence[int]
     sampled_tokens: Sequence[int]
     sampled_op: int
+    logprobs: Sequence[TokenLogprobs]
     contents: list[ContentText]
     prompts: list[Prompt]
     audit: Digest | None
@@ -105,6 +119,7 @@ class Ledger:
         self._sampled: Sequence[int] = ()
         self._sampled_tokens: Sequence[int] = ()
         self._sampled_op = 0
+        self._logprobs: Sequence[TokenLogprobs] = ()
 
     def now(self) -> int:
         """ns since the session's start."""
@@ -266,9 +281,12 @@ class Ledger:
         """A request's prompt: token ids as u32 little-endian, and its text where there is one."""
         self._prompts.append(Prompt(request=request, tokens=tokens, text=text))
 
-    def sampled(self, sequences: Sequence[int], tokens: Sequence[int]) -> None:
-        """Each of ``sequences`` got one of ``tokens``; once a step."""
+    def sampled(
+        self, sequences: Sequence[int], tokens: Sequence[int], logprobs: Sequence[TokenLogprobs] = ()
+    ) -> None:
+        """Each of ``sequences`` got one of ``tokens``, with ``logprobs`` for those that asked; once a step."""
         self._sampled, self._sampled_tokens, self._sampled_op = sequences, tokens, self.op
+        self._logprobs = logprobs
 
     # -- sealing --------------------------------------------------------------------------------------------------
 
@@ -294,6 +312,7 @@ class Ledger:
             self._sampled,
             self._sampled_tokens,
             self._sampled_op,
+            self._logprobs,
             self._contents,
             self._prompts,
             audit,

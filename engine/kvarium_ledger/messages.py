@@ -10,6 +10,8 @@ Each websocket message is one *frame* (:mod:`kvarium_ledger.codec`): the bytes o
 import msgspec
 
 Scalar = str | int | float | bool | None
+Argument = Scalar | list[int | str] | dict[str, float]
+"""What a command may be given."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -71,7 +73,7 @@ class Command(Message, frozen=True, kw_only=True, tag="command"):
 
     id: str
     name: str
-    args: dict[str, Scalar | list[int]] = {}
+    args: dict[str, Argument] = {}
     asked_by: str = ""
 
 

@@ -2,7 +2,7 @@
 
 A record is one msgpack map with **named** fields (an unknown field is ignored, a missing one has its default), told
 apart by ``type`` and numbered without a gap by ``record``. Many values of one kind stand together as a named column:
-a msgpack *bin* of little-endian u8, u32 or f64. A bin may begin at any offset, so a reader copies before it looks at
+a msgpack *bin* of little-endian u8, u32, f32 or f64. A bin may begin at any offset, so a reader copies before it looks at
 it as an array.
 
     step       exactly one for each step of the engine: decisions, operations, the digest after them
@@ -120,11 +120,27 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     piece: list[str] = []
 
 
+class Logprobs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How likely sampled tokens were, for the requests that ask: natural logs of the softmax of the model's own logits.
+
+    One value a sampled token: u32 ``sampled``, its place in :attr:`Text.sampled`; f32 ``logprob``; u32 ``rank``, how many
+    tokens were at least as likely (1: only itself); u32 ``count``, how many of the likeliest tokens are told with it.
+    Those stand one behind the other, the likeliest first: u32 ``top_token``, f32 ``top_logprob``.
+    """
+
+    sampled: bytes = b""
+    logprob: bytes = b""
+    rank: bytes = b""
+    count: bytes = b""
+    top_token: bytes = b""
+    top_logprob: bytes = b""
+
+
 class Text(Record, frozen=True, kw_only=True, tag="text"):
     """The text of the step ``step``, so that who does not want it can leave it out.
 
     ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; ``sampled`` (u32) are the
-    sampled tokens in the order of :attr:`Step.sampled`.
+    sampled tokens in the order of :attr:`Step.sampled`; ``logprobs`` is there when a request asked for them.
     """
 
     step: int
@@ -133,6 +149,7 @@ class Text(Record, frozen=True, kw_only=True, tag="text"):
     prompts: list[Prompt] = []
     sampled: bytes = b""
     pieces: Pieces = Pieces()
+    logprobs: Logprobs = Logprobs()
 
 
 class Control(Record, frozen=True, kw_only=True, tag="control"):

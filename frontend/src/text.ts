@@ -22,6 +22,11 @@ export const PIN_NAMES = names(Pin).map((name) => name.replace('_', ' '));
 const n = integer;
 const plural = (count: number, one: string, many = `${one}s`): string =>
   `${n(count)} ${count === 1 ? one : many}`;
+/** What ended a sequence: a stop id, a stop string, or the model's own end. */
+const stop = (by: number | string | null | undefined): string => {
+  if (by == null) return '';
+  return typeof by === 'number' ? ` at token ${by}` : ` at ${JSON.stringify(by)}`;
+};
 
 export const text = {
   product: 'kvarium',
@@ -573,7 +578,9 @@ function describe(row: EventRow, blockSize: number): string {
       case 'sequence_created':
         return d.parent == null ? 'first of its request' : 'forked';
       case 'sequence_dropped':
-        return 'ended before its request';
+        return d.reason == null
+          ? 'ended before its request'
+          : `ended before its request: ${d.reason}${stop(d.stop_reason)}`;
       case 'scheduled':
         return `prefill of ${n(d.tokens)} from ${n(d.start)}`;
       case 'waiting':
@@ -581,7 +588,7 @@ function describe(row: EventRow, blockSize: number): string {
       case 'preempted':
         return `for r${d.victim_of} · ${plural(d.blocks, 'block')} freed, ${n(d.tokens)} tokens to recompute`;
       case 'finished':
-        return d.message == null ? d.reason : `${d.reason}: ${d.message}`;
+        return d.message == null ? `${d.reason}${stop(d.stop_reason)}` : `${d.reason}: ${d.message}`;
       case 'aborted':
         return d.asked_by ? `by ${d.asked_by}` : '';
       case 'refused':

@@ -47,6 +47,16 @@ def test_a_command_reaches_the_engine_and_its_answer_comes_back(
         ({"name": "submit", "args": {"prompt_tokens": [1, -4]}}, "prompt_tokens[1] must be at least 0"),
         ({"name": "submit", "args": {"prompt": "x", "top_p": 2.0}}, "top_p must be at most 1, not 2.0"),
         ({"name": "submit", "args": {"prompt": "x", "top_p": 0}}, "top_p must be more than 0, not 0"),
+        ({"name": "submit", "args": {"prompt": "x", "stop": [3]}}, "stop[0] must be text"),
+        ({"name": "submit", "args": {"prompt": "x", "stop": 3}}, "stop must be text or a list, not 3"),
+        (
+            {"name": "submit", "args": {"prompt": "x", "stop_token_ids": [7, -1]}},
+            "stop_token_ids[1] must be at least 0",
+        ),
+        (
+            {"name": "submit", "args": {"prompt": "x", "logit_bias": {"5": "much"}}},
+            "logit_bias[...] must be a number",
+        ),
         (
             {"name": "submit", "args": {"prompt": "x", "colour": "red"}},
             "submit takes no colour, but prompt, ",
@@ -133,3 +143,17 @@ def test_a_link_that_breaks_while_a_command_waits_is_409(server: RunningServer, 
 
 def test_submit_takes_the_same_arguments_here_and_in_the_engine() -> None:
     assert set(ARGS["submit"].__struct_fields__) == set(SUBMIT_ARGUMENTS)
+
+
+def test_what_says_how_a_request_is_sampled_reaches_the_engine_as_it_was_given(
+    server: RunningServer, engine: HandEngine
+) -> None:
+    engine.answer = lambda command: Answer(id=command.id)
+    args = {
+        "prompt_tokens": [4, 5], "stop": ["the end", "é"], "stop_token_ids": [7], "min_tokens": 2, "min_p": 0.1,
+        "repetition_penalty": 1.2, "presence_penalty": -0.5, "frequency_penalty": 1.0, "logit_bias": {"5": -3.5},
+        "logprobs": 0,
+    }  # fmt: skip
+    assert post(server, engine.hello.session, {"name": "submit", "args": args}).status_code == 200
+    [sent] = [message for message in engine.messages if isinstance(message, Command)]
+    assert sent.args == args

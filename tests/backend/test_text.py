@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from kvarium_engine.model.null_runner import NullRunner
+from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger import codec
+from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.encoder import Encoder
-from kvarium_ledger.ledger import SealedStep
+from kvarium_ledger.ledger import SealedStep, TokenLogprobs
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import hello, record_of
 from tests.backend.running_server import RunningServer, wait_for
@@ -148,6 +151,45 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
         else:
             assert (ending["step"], ending["kind"]) == (indexed["ended_step"], indexed["state"])
             assert ending["reason"] == indexed["reason"]
+            assert ending["stop_reason"] is None, "none of these has a stop of its own"
+
+
+class _Likely(NullRunner):
+    """Tells as many of the likeliest tokens as are asked for: token t with -t / 8."""
+
+    def execute(self, plan: StepPlan) -> list[int]:
+        sampled = super().execute(plan)
+        sequences = [*plan.decodes, *(p.sequence for p in plan.prefills for _ in range(p.samples))]
+        plan.logprobs = [
+            TokenLogprobs(number, -sequence.length / 8, 7, range(count), [-t / 8 for t in range(count)])
+            for number, sequence in enumerate(sequences)
+            if (count := sequence.request.params.logprobs) is not None
+        ]
+        return sampled
+
+
+def test_how_likely_tokens_were_is_told_of_those_that_asked(server: RunningServer) -> None:
+    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, runner=_Likely())
+    engine.submit(5, max_tokens=4)
+    engine.submit(6, max_tokens=3, n=2, logprobs=2)
+    engine.submit(5, max_tokens=2, logprobs=0)
+    engine.run()
+    encoder = Encoder(BLOCKS)
+    session = sent(server, [frame for sealed in engine.sealed for _, frame in encoder.encode(sealed)])
+    owners = {d.sequence: (d.request, d.index) for d in engine.decisions(SequenceCreated)}
+    for sequence, (request, _) in owners.items():
+        answer = told(server, session, sequence)
+        if request == 0:
+            assert "logprobs" not in answer
+            continue
+        prompt, top = (6, [[0, 0.0], [1, -0.125]]) if request == 1 else (5, [])
+        assert answer["logprobs"] == [
+            {"logprob": -(prompt + i) / 8, "rank": 7, "top": top} for i in range(len(answer["tokens"]))
+        ]
+        assert len(answer["tokens"]) == {1: 3, 2: 2}[request]
+    rows = server.get(f"/sessions/{session}/requests/1/tokens")["sequences"]
+    assert all(len(row["logprobs"]) == len(row["tokens"]) for row in rows)
+    assert "logprobs" not in server.get(f"/sessions/{session}/requests/0/tokens")["sequences"][0]
 
 
 def test_only_the_chunks_of_a_requests_life_are_read(

@@ -85,10 +85,11 @@ class Mirrored:
         priority: int = 0,
         name: str = "",
         ignore_eos: bool = True,
+        **more: Any,
     ) -> Request:
         if isinstance(prompt, int):
             prompt = tokens(1000 + self.roster._next_request, prompt)
-        params = SamplingParams(max_tokens=max_tokens, n=n, ignore_eos=ignore_eos)
+        params = SamplingParams(max_tokens=max_tokens, n=n, ignore_eos=ignore_eos, **more)
         return self.engine.scheduler.submit(prompt, params, name=name, priority=priority)
 
     def step(self, steps: int = 1) -> SealedStep:

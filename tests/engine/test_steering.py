@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from kvarium_engine.arguments import MOST_PROMPT_BYTES
 from kvarium_engine.conversation import next_turn
 from kvarium_engine.model.null_runner import NullRunner
-from kvarium_engine.steering import MOST_PROMPT_BYTES, SUBMIT_ARGUMENTS, Steering
+from kvarium_engine.steering import SUBMIT_ARGUMENTS, Steering
 from kvarium_engine.vocabulary import Message
 from kvarium_ledger.messages import Answer, Command
 from kvarium_ledger.records import Control
@@ -141,6 +142,71 @@ def test_a_keyframe_comes_when_it_is_asked_for() -> None:
         ),
         ("submit", {"prompt_tokens": 4, "ignore_eos": 1}, "ignore_eos must be true or false, not 1"),
         ("submit", {"prompt_tokens": 4, "name": 7}, "name must be a text"),
+        ("submit", {"prompt_tokens": 4, "stop": 7}, "stop must be a text or a list of texts, not 7"),
+        (
+            "submit",
+            {"prompt_tokens": 4, "stop": ["a", 7]},
+            "stop must be a text or a list of texts, not ['a', 7]",
+        ),
+        ("submit", {"prompt_tokens": 4, "stop": ""}, "a stop string has from 1 to 1000 characters, not 0"),
+        ("submit", {"prompt_tokens": 4, "stop": ["x"] * 65}, "stop has 65 entries: at most 64 are taken"),
+        (
+            "submit",
+            {"prompt_tokens": 4, "stop_token_ids": 7},
+            "stop_token_ids must be a list of token ids, not 7",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "stop_token_ids": [-1]},
+            "stop_token_ids must hold token ids, not -1",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "stop_token_ids": ["x"]},
+            "stop_token_ids must hold token ids, not 'x'",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "min_tokens": 17},
+            "min_tokens must be from 0 to max_tokens = 16, not 17",
+        ),
+        ("submit", {"prompt_tokens": 4, "min_p": 1.5}, "min_p must be from 0 to 1 (0: off), not 1.5"),
+        (
+            "submit",
+            {"prompt_tokens": 4, "repetition_penalty": 0},
+            "repetition_penalty must be from 0.001 to 1000 (1: off), not 0.0",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "presence_penalty": 3},
+            "presence_penalty must be from -2 to 2 (0: off), not 3.0",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "frequency_penalty": -2.5},
+            "frequency_penalty must be from -2 to 2 (0: off), not -2.5",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "logit_bias": [1]},
+            "logit_bias must be a number for each token id, not [1]",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "logit_bias": {"x": 1}},
+            "logit_bias must have token ids as its names, not 'x'",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "logit_bias": {"5": 101}},
+            "logit_bias of token 5 must be from -100 to 100, not 101.0",
+        ),
+        (
+            "submit",
+            {"prompt_tokens": 4, "logprobs": 21},
+            "logprobs must be a whole number from 0 to 20, not 21",
+        ),
+        ("submit", {"prompt_tokens": 4, "logprobs": 2}, "the null runner has no logits: leave logprobs out"),
         (
             "submit",
             {"prompt": "x" * (MOST_PROMPT_BYTES + 1)},
@@ -177,9 +243,11 @@ def test_what_can_not_be_is_answered_with_the_value_and_changes_nothing(
 def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
     given = {
         "prompt_tokens": 4, "prefix_tokens": 8, "prefix_seed": 1, "max_tokens": 2, "n": 2, "temperature": 0.5, "top_k": 3,
-        "top_p": 0.9, "seed": 5, "ignore_eos": True, "priority": 1, "name": "a",
+        "top_p": 0.9, "seed": 5, "ignore_eos": True, "priority": 1, "name": "a", "min_p": 0.1, "stop": ["x", "yz"],
+        "stop_token_ids": [7, 9], "min_tokens": 1, "repetition_penalty": 1.2, "presence_penalty": 0.5,
+        "frequency_penalty": -0.5, "logit_bias": {"5": -3, "6": 2.5},
     }  # fmt: skip
-    assert {*given, "prompt", "chat", "system", "follow"} == set(SUBMIT_ARGUMENTS)
+    assert {*given, "prompt", "chat", "system", "follow", "logprobs"} == set(SUBMIT_ARGUMENTS)
     engine, steering = steered()
     assert ask(steering, "submit", **given).error is None
     request = engine.roster.find("a")
@@ -194,6 +262,34 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
         0.9,
     )
     assert (params.seed, params.ignore_eos) == (5, True)
+    assert (params.stop, params.stop_token_ids, params.min_tokens) == (("x", "yz"), (7, 9), 1)
+    penalties = params.repetition_penalty, params.presence_penalty, params.frequency_penalty
+    assert (penalties, params.min_p, params.logit_bias) == ((1.2, 0.5, -0.5), 0.1, {5: -3, 6: 2.5})
+
+
+def test_stops_are_recorded_by_how_many_they_are_and_one_text_is_a_list_of_one() -> None:
+    engine, steering = steered()
+    assert ask(steering, "submit", prompt_tokens=4, stop="the end", stop_token_ids=[7]).error is None
+    assert engine.roster.requests[0].params.stop == ("the end",)
+    engine.step()
+    [control] = [record for record in engine.records if isinstance(record, Control)]
+    assert control.args == {"prompt_tokens": 4, "stop_length": 7, "stop_token_ids_length": 1}
+
+
+class _Wordless(NullRunner):
+    vocabulary = None
+    vocab_size = 500
+
+
+def test_what_a_model_without_tokenizer_can_not_do_is_refused() -> None:
+    _, steering = steered(runner=_Wordless())
+    assert ask(steering, "submit", prompt_tokens=4, stop="x").error == (
+        "stop strings need text, and this engine's model has no tokenizer: give stop_token_ids"
+    )
+    for args in ({"stop_token_ids": [3, 500]}, {"logit_bias": {"500": 1}}):
+        [name] = args
+        error = f"{name} holds 500: this model knows tokens below 500"
+        assert ask(steering, "submit", prompt_tokens=4, **args).error == error
 
 
 def test_only_tokens_that_the_model_knows_come_to_it() -> None:

@@ -14,9 +14,9 @@ from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
-from kvarium_ledger.ledger import Ledger, Sealed, StepTimes
+from kvarium_ledger.ledger import Ledger, Sealed, StepTimes, TokenLogprobs
 from kvarium_ledger.operations import NONE
-from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Operations, Step, Text
+from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Logprobs, Operations, Step, Text
 from kvarium_ledger.state import BLOCK_COLUMNS, BlockState, ContentParents
 from tests.ledger.hand_pool import HandPool
 
@@ -256,6 +256,33 @@ def test_a_piece_is_told_once_with_the_first_text_that_has_its_token_and_anew_af
     assert told([0, 1, 2], [2]) == {}
     encoder.gap(1, "lost")
     assert told([0, 1], [2]) == {0: "a", 2: "<0xE2>"}
+
+
+def test_logprobs_are_columns_of_the_text_record_and_absent_when_nobody_asks() -> None:
+    encoder = Encoder(BLOCKS, pieces=_Letters())
+
+    def text(logprobs: list[TokenLogprobs]) -> Text:
+        sealed: list[Sealed] = []
+        ledger = Ledger(sealed.append)
+        ledger.sampled([4, 5, 6], [1, 1, 1], logprobs)
+        ledger.seal(StepTimes(0, 0, 0, 0), 0, 0, 0)
+        [_, (_, frame)] = encoder.encode(sealed[0])
+        record = codec.open_frame(frame)
+        assert isinstance(record, Text)
+        assert (b"logprobs" in frame) == bool(logprobs)
+        return record
+
+    assert text([]).logprobs == Logprobs()
+    told = text([TokenLogprobs(0, -0.5, 1), TokenLogprobs(2, -1.5, 3, [2, 0], [-0.25, -1.0])])
+    columns = {
+        name: memoryview(getattr(told.logprobs, name)).cast("f" if "logprob" in name else "I").tolist()
+        for name in told.logprobs.__struct_fields__
+    }
+    assert columns == {
+        "sampled": [0, 2], "logprob": [-0.5, -1.5], "rank": [1, 3], "count": [0, 2],
+        "top_token": [2, 0], "top_logprob": [-0.25, -1.0],
+    }  # fmt: skip
+    assert told.pieces.piece == ["a", "<0xE2>"], "the likeliest tokens are shown by their text, too"
 
 
 def test_a_fold_that_is_not_undone_forgets_what_has_ended_and_makes_the_same_keyframes() -> None:

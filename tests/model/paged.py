@@ -9,6 +9,7 @@ from transformers import PreTrainedModel
 from kvarium_engine.model.torch_runner import TorchRunner
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.vocabulary import Vocabulary
 from tests.engine.mirrored import Mirrored
 
 
@@ -23,8 +24,9 @@ class Paged(Mirrored):
         budget: int = 2048,
         caching: bool = True,
         seed: int = 0,
+        vocabulary: Vocabulary | None = None,
     ) -> None:
-        self.runner = TorchRunner(model, None, "test", num_blocks, block_size, seed)
+        self.runner = TorchRunner(model, vocabulary, "test", num_blocks, block_size, seed)
         super().__init__(
             num_blocks,
             block_size,

@@ -9,6 +9,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from kvarium_engine.model.loader import load_model
 from kvarium_engine.model.tokenizer import Tokenizer, load_tokenizer
 from kvarium_engine.vocabulary import Message
+from kvarium_ledger.decisions import Finished
 from tests.model.paged import Paged, generate
 
 QUESTIONS = (
@@ -79,6 +80,27 @@ def test_it_knows_the_capital_of_france(paged: PreTrainedModel, tokenizer: Token
     (answers,) = engine.answers(engine.ask(asked, 30, ignore_eos=False))
     text = "".join(tokenizer.piece(token) for token in answers[0])
     assert text == "The capital of France is Paris.<|im_end|>"
+
+
+def test_a_stop_string_ends_the_answer_where_it_is_whole(
+    paged: PreTrainedModel, tokenizer: Tokenizer
+) -> None:
+    engine = Paged(paged, vocabulary=tokenizer)
+    asked = tokenizer.chat([Message("user", QUESTIONS[0])])
+    requests = [
+        engine.ask(asked, 30, ignore_eos=False, stop=stops) for stops in (("ance is",), ("x", "Par"), ())
+    ]
+    answers = ["".join(map(tokenizer.piece, answer)) for [answer] in engine.answers(*requests)]
+    assert answers == [
+        "The capital of France is",
+        "The capital of France is Paris",
+        "The capital of France is Paris.<|im_end|>",
+    ]
+    assert {f.request: (f.reason, f.stop_reason) for f in engine.decisions(Finished)} == {
+        0: ("stop", "ance is"),
+        1: ("stop", "Par"),
+        2: ("stop", None),
+    }
 
 
 def test_pieces_join_to_the_text(tokenizer: Tokenizer) -> None:

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from kvarium.api.context import JSON, HubDependency
 from kvarium.errors import UnknownSessionError
 from kvarium.live_session import NoAnswerError, NotLinkedError, RefusedCommandError
-from kvarium_ledger.messages import Scalar
+from kvarium_ledger.messages import Argument
 
 router = APIRouter(prefix="/api")
 
@@ -38,8 +38,17 @@ class _Submit(_Args):
     temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
     top_k: Number | None = None
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
+    min_p: float | None = None
     seed: Int64 | None = None
     ignore_eos: bool | None = None
+    stop: str | list[str] | None = None
+    stop_token_ids: list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
+    min_tokens: Number | None = None
+    repetition_penalty: float | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    logit_bias: dict[str, float] | None = None
+    logprobs: Number | None = None
     name: str | None = None
 
 
@@ -120,7 +129,7 @@ def _one_line(error: Exception, name: str, args: dict[str, Any]) -> str:
     return told
 
 
-def checked(body: bytes) -> tuple[str, dict[str, Scalar | list[int]]]:
+def checked(body: bytes) -> tuple[str, dict[str, Argument]]:
     """A command's name and arguments. Raises :class:`ValueError` with what is wrong."""
     try:
         command = msgspec.json.decode(body, type=_Body)
@@ -135,7 +144,7 @@ def checked(body: bytes) -> tuple[str, dict[str, Scalar | list[int]]]:
         raise ValueError(_one_line(error, command.name, command.args)) from None
     if isinstance(args, _Submit) and (args.prompt is None) == (args.prompt_tokens is None):
         raise ValueError("submit takes either prompt (text) or prompt_tokens (how many, or their ids)")
-    found: dict[str, Scalar | list[int]] = msgspec.to_builtins(args)
+    found: dict[str, Argument] = msgspec.to_builtins(args)
     if isinstance(args, _Step):
         found["steps"] = args.steps
     return command.name, found

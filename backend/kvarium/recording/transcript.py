@@ -18,26 +18,13 @@ from kvarium.errors import OutOfRangeError
 from kvarium.recording import tables
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
+from kvarium.recording.sampled import Likely, Sampled, likely
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
 from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, Submitted
 from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
 
 NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
-
-
-class Sampled(msgspec.Struct, kw_only=True):
-    """A sequence and what it sampled itself: a token (None: lost) and the record of its step, one for one.
-
-    ``created`` is the record of the step that created it: of its ``parent`` it has what was sampled before.
-    """
-
-    sequence: int
-    index: int
-    parent: int | None
-    created: int
-    tokens: list[int | None] | None = msgspec.field(default_factory=list)
-    records: list[int] = msgspec.field(default_factory=list)
 
 
 class Ending(msgspec.Struct, kw_only=True):
@@ -48,6 +35,8 @@ class Ending(msgspec.Struct, kw_only=True):
     kind: str
     reason: str | None = None
     message: str | None = None
+    stop_reason: int | str | None = None
+    """The stop id or the stop string that was met."""
 
 
 class Facts(msgspec.Struct, kw_only=True):
@@ -86,6 +75,7 @@ class Transcript(msgspec.Struct, kw_only=True):
             raise OutOfRangeError(f"sequence {sequence} is not there at record {self.record}")
         records: list[int] = []
         tokens: list[int | None] = []
+        logprobs: list[Likely | None] = []
         before: int | None = None
         branch: Sampled | None = own
         while branch is not None:
@@ -93,9 +83,10 @@ class Transcript(msgspec.Struct, kw_only=True):
             records[:0] = [branch.records[i] for i in kept]
             if branch.tokens is not None:
                 tokens[:0] = [branch.tokens[i] for i in kept]
+            logprobs[:0] = [branch.likely(i) for i in kept]
             before = branch.created if before is None else min(before, branch.created)
             branch = None if branch.parent is None else by_number.get(branch.parent)
-        told = {
+        told: dict[str, Any] = {
             "sequence": sequence,
             "request": self.request,
             "index": own.index,
@@ -106,6 +97,8 @@ class Transcript(msgspec.Struct, kw_only=True):
             "records": records,
             "gaps": self.gaps,
         }
+        if any(logprobs):
+            told["logprobs"] = logprobs
         return told if self.why is None else told | {"why": self.why}
 
 
@@ -326,25 +319,28 @@ class _Collector:
                     kind=type(decision).__name__.lower(),
                     reason=getattr(decision, "reason", None),
                     message=getattr(decision, "message", None),
+                    stop_reason=getattr(decision, "stop_reason", None),
                 )
         for sequence in u32(step.sampled).tolist():
             found = self._sequences.get(sequence)
             if found is not None:
-                assert found.tokens is not None
-                found.records.append(step.record)
-                found.tokens.append(None)
+                found.sample(step.record)
 
     def _texts(self, text: Text, step: Step) -> None:
         for prompt in text.prompts:
             if prompt.request == self._request:
                 self._prompt, self._text = u32(prompt.tokens).tolist(), prompt.text
         last: dict[int, int] = {}
-        for sequence, token in zip(u32(step.sampled).tolist(), u32(text.sampled).tolist(), strict=False):
+        told = likely(text.logprobs) if text.logprobs.sampled else {}
+        sampled = zip(u32(step.sampled).tolist(), u32(text.sampled).tolist(), strict=False)
+        for number, (sequence, token) in enumerate(sampled):
             found = self._sequences.get(sequence)
             if found is not None:
                 assert found.tokens is not None
                 place = last.get(sequence, bisect_left(found.records, step.record) - 1) + 1
                 found.tokens[place] = token
+                if number in told:
+                    found.tell(place, told[number])
                 last[sequence] = place
 
     def transcript(self, is_recorded: bool) -> Transcript:

@@ -5,11 +5,13 @@ else: not on preemptions, not on who ran beside it. So a run is repeated exactly
 """
 
 import time
-from collections.abc import Sequence
+from collections import abc
 
 from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN, VOCABULARY, mix
 from kvarium_engine.scheduling.request import Request
+from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.step_plan import StepPlan
+from kvarium_engine.scheduling.stopping import barred_tokens
 from kvarium_engine.vocabulary import Message, Vocabulary, byte_piece
 
 _SPAN = VOCABULARY - FIRST_TOKEN
@@ -25,7 +27,7 @@ class Bytes:
         """A token a byte: equal beginnings of texts are equal beginnings of prompts."""
         return [byte + FIRST_TOKEN for byte in text.encode()]
 
-    def chat(self, messages: Sequence[Message]) -> list[int]:
+    def chat(self, messages: abc.Sequence[Message]) -> list[int]:
         """There is no chat template: raises :class:`ValueError`."""
         raise ValueError("the null runner has no chat template")
 
@@ -35,13 +37,14 @@ class Bytes:
 
 
 class NullRunner:
-    """Samples seeded tokens.
+    """Samples seeded tokens, but none that is barred by ``min_tokens``. It has no logits: nothing else steers it.
 
     ``step_ms`` is the time that a step pretends to take, so that a person can watch. ``eos_every``: one token in so
     many, on average, ends its sequence, unless its request ignores that (0: none does).
     """
 
     name = "null"
+    has_logits = False
     model = "none"
     device = "cpu"
     eos_tokens = frozenset({EOS})
@@ -66,6 +69,16 @@ class NullRunner:
             return EOS
         return (value >> 4) % _SPAN + FIRST_TOKEN
 
+    def _allowed(self, sequence: Sequence, salt: int) -> int:
+        token = self._token(salt, sequence.length)
+        if sequence.request.params.min_tokens:
+            barred = barred_tokens(sequence, self.eos_tokens)
+            turn = salt + sequence.length
+            while token in barred:
+                turn = mix(turn)
+                token = turn % _SPAN + FIRST_TOKEN
+        return token
+
     def execute(self, plan: StepPlan) -> list[int]:
         """One token a decode, then each prefill's samples."""
         token = self._token
@@ -73,12 +86,16 @@ class NullRunner:
         for sequence in plan.decodes:
             salt = sequence.salt
             if salt < 0:
-                salt = sequence.salt = self._salt(sequence.request, sequence.index)
+                salt = self._salt(sequence.request, sequence.index)
+                if sequence.request.params.min_tokens:
+                    tokens.append(self._allowed(sequence, salt))  # and asked again the next time
+                    continue
+                sequence.salt = salt
             tokens.append(token(salt, sequence.length))
         for prefill in plan.prefills:
             sequence = prefill.sequence
             samples = range(sequence.index, sequence.index + prefill.samples)
-            tokens += [token(self._salt(sequence.request, index), sequence.length) for index in samples]
+            tokens += [self._allowed(sequence, self._salt(sequence.request, index)) for index in samples]
         if self.step_ms:
             time.sleep(self.step_ms / 1000)
         return tokens

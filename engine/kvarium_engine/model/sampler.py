@@ -1,7 +1,8 @@
 """The sampler: logits to tokens.
 
-    logits ──▶ greedy (temperature 0): the largest
-           └─▶ ÷ temperature ─▶ top-k ─▶ softmax ─▶ top-p ─▶ the largest of chance ÷ waiting time
+    logits ─▶ adjusted ──▶ greedy (temperature 0): the largest
+             (of those      └─▶ ÷ temperature ─▶ min-p ─▶ top-k ─▶ softmax ─▶ top-p ─▶ the largest of
+              who ask)                                                                 chance ÷ waiting time
 
 Each token of the vocabulary waits for an exponentially distributed time, and the first to come is drawn: with rate p it comes
 first with chance p (vLLM draws so too). The times are hashes of the request's seed, the sequence's index, the position
@@ -16,11 +17,16 @@ from typing import NamedTuple
 
 import torch
 
+from kvarium_engine.model.adjust import Adjustment, adjusted
+
 _MASK = (1 << 64) - 1
 
 
 class Draw(NamedTuple):
-    """How one token is drawn. ``seed`` is the request's; ``position`` is the token's in its sequence."""
+    """How one token is drawn. ``seed`` is the request's; ``position`` is the token's in its sequence.
+
+    ``adjustment``: what is done to its logits first; None: nothing.
+    """
 
     temperature: float
     top_k: int
@@ -28,6 +34,8 @@ class Draw(NamedTuple):
     seed: int
     sequence_index: int
     position: int
+    min_p: float = 0.0
+    adjustment: Adjustment | None = None
 
 
 def _mix(value: int) -> int:
@@ -38,7 +46,7 @@ def _mix(value: int) -> int:
     return value ^ (value >> 31)
 
 
-def _seed_of(seed: int, sequence_index: int, position: int) -> int:
+def seed_of(seed: int, sequence_index: int, position: int) -> int:
     """A u64 that depends on these three alone."""
     return _mix(_mix(_mix(seed) ^ sequence_index) ^ position)
 
@@ -73,6 +81,20 @@ def sample(logits: torch.Tensor, rows: Sequence[int], draws: Sequence[Draw]) -> 
     """
     if torch.isnan(logits).any():
         raise FloatingPointError("the logits are not numbers (NaN)")
+    tokens = _choose(logits, rows, draws)
+    changed = [number for number, draw in enumerate(draws) if draw.adjustment is not None]
+    if changed:
+        scores = adjusted(
+            logits[[rows[number] for number in changed]],
+            [draw.adjustment for draw in draws if draw.adjustment is not None],
+        )
+        chosen = _choose(scores, range(len(changed)), [draws[number] for number in changed])
+        for number, token in zip(changed, chosen, strict=True):
+            tokens[number] = token
+    return tokens
+
+
+def _choose(logits: torch.Tensor, rows: Sequence[int], draws: Sequence[Draw]) -> list[int]:
     greedy = logits.argmax(dim=-1).tolist()
     tokens = [greedy[row] for row in rows]
     drawn = [number for number, draw in enumerate(draws) if draw.temperature > 0]
@@ -88,6 +110,10 @@ def _draw(logits: torch.Tensor, draws: list[Draw]) -> list[int]:
     # The largest is taken off first, so that a tiny temperature can't overflow.
     scores = logits.float()
     scores = (scores - scores.amax(dim=-1, keepdim=True)) / temperatures
+    if any(draw.min_p for draw in draws):
+        # The likeliest has the score 0: a chance relative to it is exp(score).
+        least = torch.tensor([draw.min_p for draw in draws], device=logits.device).log()
+        scores.masked_fill_(scores < least[:, None], -torch.inf)
     for row, draw in enumerate(draws):
         if 0 < draw.top_k < scores.shape[1]:
             least = scores[row].topk(draw.top_k).values[-1]
@@ -96,7 +122,7 @@ def _draw(logits: torch.Tensor, draws: list[Draw]) -> list[int]:
     for row, draw in enumerate(draws):
         if draw.top_p < 1:
             chances[row] = _nucleus(chances[row], draw.top_p)
-    seeds = [_seed_of(draw.seed, draw.sequence_index, draw.position) for draw in draws]
+    seeds = [seed_of(draw.seed, draw.sequence_index, draw.position) for draw in draws]
     return chances.div_(waiting_times(seeds, chances.shape[1], chances.device)).argmax(dim=-1).tolist()
 
 

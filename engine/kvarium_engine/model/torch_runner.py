@@ -7,12 +7,16 @@ plan ──▶ copies (copy-on-write) ──▶ batch ──▶ forward ──�
 import torch
 from transformers import PreTrainedModel
 
+from kvarium_engine.model.adjust import Adjustment
 from kvarium_engine.model.attention import NAME, attending
 from kvarium_engine.model.batch import Batch, Sample, samples_of
 from kvarium_engine.model.geometry import Geometry, geometry_of
 from kvarium_engine.model.kv_cache import KVCache
+from kvarium_engine.model.logprobs import Asked, logprobs_of
 from kvarium_engine.model.sampler import Draw, sample
+from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.step_plan import StepPlan
+from kvarium_engine.scheduling.stopping import barred_tokens
 from kvarium_engine.vocabulary import Vocabulary
 
 _SEED_STRIDE = 0x9E3779B97F4A7C15
@@ -27,6 +31,7 @@ class TorchRunner:
     """
 
     name = "torch"
+    has_logits = True
 
     def __init__(
         self,
@@ -59,7 +64,15 @@ class TorchRunner:
             samples = list(samples_of(plan))
             if not samples:
                 return []
-            return sample(logits, [item.row for item in samples], [self._draw(item) for item in samples])
+            tokens = sample(logits, [item.row for item in samples], [self._draw(item) for item in samples])
+            asked = [
+                Asked(number, item.row, tokens[number], count)
+                for number, item in enumerate(samples)
+                if (count := item.sequence.request.params.logprobs) is not None
+            ]
+            if asked:
+                plan.logprobs = logprobs_of(logits, asked)
+            return tokens
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Compute a batch: keys and values go to their slots; the logits ``[rows, vocabulary]`` of its ``rows`` come back."""
@@ -80,7 +93,29 @@ class TorchRunner:
         # Apart from each other, and from the seeds that requests give themselves.
         seed = params.seed if params.seed is not None else (self._seed + 1) * _SEED_STRIDE + request.id
         return Draw(
-            params.temperature, params.top_k, params.top_p, seed, item.sequence_index, item.sequence.length
+            params.temperature,
+            params.top_k,
+            params.top_p,
+            seed,
+            item.sequence_index,
+            item.sequence.length,
+            params.min_p,
+            self._adjustment(item.sequence) if params.changes_logits else None,
+        )
+
+    def _adjustment(self, sequence: Sequence) -> Adjustment | None:
+        request, params = sequence.request, sequence.request.params
+        barred = barred_tokens(sequence, self.eos_tokens)
+        if not (barred or params.logit_bias or params.penalizes):
+            return None
+        return Adjustment(
+            sequence.tokens,
+            request.prompt_tokens,
+            barred,
+            params.logit_bias,
+            params.repetition_penalty,
+            params.frequency_penalty,
+            params.presence_penalty,
         )
 
     def close(self) -> None:

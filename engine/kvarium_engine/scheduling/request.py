@@ -36,7 +36,8 @@ class Request:
 
     ``id`` is dense (u32), ``name`` the user's string. ``state`` and ``place`` (its ticket in the waiting or in the
     running queue) are None before it is submitted and after its end. ``live`` are its sequences that go on, in the
-    order of their index; before the first admission there is none. ``max_tokens`` is the bound in force.
+    order of their index; before the first admission there is none. ``max_tokens`` is the bound in force; ``watched`` the
+    length of a sequence from which each new token may end it.
     """
 
     __slots__ = (
@@ -54,6 +55,7 @@ class Request:
         "stage",
         "started",
         "state",
+        "watched",
     )
 
     def __init__(
@@ -66,6 +68,8 @@ class Request:
         self.params = params
         self.priority = priority
         self.max_tokens = max_tokens
+        stops = params.stop or params.stop_token_ids
+        self.watched = self.prompt_tokens + min(params.min_tokens + 1 if stops else max_tokens, max_tokens)
         self.live: list[Sequence] = []
         self.first: Sequence | None = None
         """Sequence 0, also when it has ended before the others."""

@@ -201,7 +201,16 @@ class Roster:
         request = sequence.request
         request.live.remove(sequence)
         self.width -= 1
-        self.ledger.decide(SequenceDropped(op=self.ledger.op, request=request.id, sequence=sequence.id))
+        ending = sequence.ending
+        self.ledger.decide(
+            SequenceDropped(
+                op=self.ledger.op,
+                request=request.id,
+                sequence=sequence.id,
+                reason=ending.reason if ending else None,
+                stop_reason=ending.stop_reason if ending else None,
+            )
+        )
         self.pool.let_go(sequence.table, Cause.dropped, sequence.id)
 
     # -- stopping -----------------------------------------------------------------------------------------------
@@ -231,8 +240,14 @@ class Roster:
         if victim.started:
             victim.stage = Stage.prefix if len(victim.live) > 1 else Stage.own
 
-    def finish(self, request: Request, reason: str, message: str | None = None) -> None:
-        """A running request ends by itself: ``stop``, ``length``, ``capacity`` or ``error``."""
+    def finish(
+        self,
+        request: Request,
+        reason: str,
+        message: str | None = None,
+        stop_reason: int | str | None = None,
+    ) -> None:
+        """A running request ends by itself: ``stop`` (at ``stop_reason``), ``length``, ``capacity`` or ``error``."""
         self._stop_running(request)
         self.ledger.decide(
             Finished(
@@ -241,6 +256,7 @@ class Roster:
                 **self._leave(request),
                 reason=reason,  # type: ignore[arg-type]
                 message=message,
+                stop_reason=stop_reason,
             )
         )
         self._free(request, Cause.finished)

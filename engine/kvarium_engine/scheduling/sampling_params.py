@@ -1,19 +1,41 @@
-"""What a request asks of the sampler, by the names that vLLM uses."""
+"""What a request asks of the sampler, by the names and the meaning that vLLM gives them."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 MAX_N = 64
 MOST_TOKENS = (1 << 31) - 1
 """Tokens of one sequence, at most: positions are 32-bit numbers wherever they are told."""
+MOST_LOGPROBS = 20
+MOST_STOPS = 64
+"""Stop strings, and stop ids, of a request."""
+LONGEST_STOP = 1000
+"""Characters of a stop string."""
+MOST_BIASES = 1024
+
+
+def _within(name: str, value: float, low: float, high: float, means: str = "") -> None:
+    if not low <= value <= high:
+        raise ValueError(f"{name} must be from {low} to {high}{f' ({means})' if means else ''}, not {value}")
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
-    """How a request is sampled.
+    """How a request is sampled, and what ends it.
 
     ``max_tokens``: None means as many as ``max_model_len`` (or the pool) allows. ``n``: sequences that share the
-    prompt. ``temperature`` 0 is greedy. ``seed``: None lets the engine choose. ``ignore_eos``: only the length ends it.
-    Raises :class:`ValueError`, naming the value, for one out of range.
+    prompt. ``temperature`` 0 is greedy. ``seed``: None lets the engine choose. ``ignore_eos``: the model's end token does
+    not end it.
+
+    ``stop``: texts, ``stop_token_ids``: tokens that end a sequence. Before ``min_tokens`` nothing but the length does: end
+    tokens and stop ids aren't sampled, stop strings aren't looked for.
+
+    ``repetition_penalty`` counts tokens of prompt and output, ``presence_penalty`` and ``frequency_penalty`` those of the
+    output; ``logit_bias`` is added to the logits of its tokens; ``min_p`` leaves tokens that are at least so likely,
+    relative to the likeliest. ``logprobs``: so many of the likeliest tokens are told with each sampled one (0: only
+    itself; None: nothing).
+
+    Raises :class:`ValueError`, naming the value and the bounds, for one out of range.
     """
 
     max_tokens: int | None = 16
@@ -23,15 +45,59 @@ class SamplingParams:
     top_p: float = 1.0
     seed: int | None = None
     ignore_eos: bool = False
+    stop: tuple[str, ...] = ()
+    stop_token_ids: tuple[int, ...] = ()
+    min_tokens: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+    logit_bias: Mapping[int, float] = field(default_factory=dict, hash=False)
+    logprobs: int | None = None
+    changes_logits: bool = field(init=False, repr=False, compare=False, default=False)
+    """Something is done to the logits before the temperature."""
 
     def __post_init__(self) -> None:
         if self.max_tokens is not None and self.max_tokens < 1:
             raise ValueError(f"max_tokens must be at least 1, not {self.max_tokens}")
         if not 1 <= self.n <= MAX_N:
             raise ValueError(f"n must be from 1 to {MAX_N}, not {self.n}")
-        if self.temperature < 0:
+        if not self.temperature >= 0:
             raise ValueError(f"temperature must not be negative, it is {self.temperature}")
         if self.top_k < 0:
             raise ValueError(f"top_k must not be negative (0: off), it is {self.top_k}")
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p must be above 0 and at most 1, not {self.top_p}")
+        self._check_stops()
+        _within("min_p", self.min_p, 0, 1, "0: off")
+        _within("repetition_penalty", self.repetition_penalty, 0.001, 1000, "1: off")
+        _within("presence_penalty", self.presence_penalty, -2, 2, "0: off")
+        _within("frequency_penalty", self.frequency_penalty, -2, 2, "0: off")
+        if len(self.logit_bias) > MOST_BIASES:
+            raise ValueError(f"logit_bias has {len(self.logit_bias)} tokens: at most {MOST_BIASES} are taken")
+        for token, bias in self.logit_bias.items():
+            _within(f"logit_bias of token {token}", bias, -100, 100)
+        if self.logprobs is not None:
+            _within("logprobs", self.logprobs, 0, MOST_LOGPROBS)
+        changes = self.min_tokens > 0 or bool(self.logit_bias) or self.penalizes
+        object.__setattr__(self, "changes_logits", changes)
+
+    def _check_stops(self) -> None:
+        for name, values in (("stop", self.stop), ("stop_token_ids", self.stop_token_ids)):
+            if len(values) > MOST_STOPS:
+                raise ValueError(f"{name} has {len(values)} entries: at most {MOST_STOPS} are taken")
+        for stop in self.stop:
+            if not 1 <= len(stop) <= LONGEST_STOP:
+                raise ValueError(f"a stop string has from 1 to {LONGEST_STOP} characters, not {len(stop)}")
+        for token in self.stop_token_ids:
+            _within("a token of stop_token_ids", token, 0, (1 << 32) - 1)
+        most = MOST_TOKENS if self.max_tokens is None else self.max_tokens
+        if not 0 <= self.min_tokens <= most:
+            raise ValueError(
+                f"min_tokens must be from 0 to {'max_tokens = ' if self.max_tokens else ''}{most}, not {self.min_tokens}"
+            )
+
+    @property
+    def penalizes(self) -> bool:
+        """A penalty is asked for."""
+        return self.repetition_penalty != 1 or self.presence_penalty != 0 or self.frequency_penalty != 0

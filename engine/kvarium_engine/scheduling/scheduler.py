@@ -25,6 +25,8 @@ from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.slot_writer import SlotWriter
 from kvarium_engine.scheduling.step_plan import Prefill, StepPlan
+from kvarium_engine.scheduling.stopping import Ending, ending
+from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.decisions import Scheduled
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import NONE
@@ -49,7 +51,8 @@ class _Blocked(NamedTuple):
 class Scheduler:
     """Requests in, plans out; the pool and the ledger follow.
 
-    ``roster`` has the requests. each of ``eos_tokens`` ends a sequence that does not ignore it.
+    ``roster`` has the requests. Each of ``eos_tokens`` ends a sequence that does not ignore it; ``vocabulary`` gives the
+    text in which stop strings are looked for.
     """
 
     def __init__(
@@ -58,11 +61,13 @@ class Scheduler:
         pool: BlockPool,
         ledger: Ledger,
         eos_tokens: frozenset[int] = frozenset(),
+        vocabulary: Vocabulary | None = None,
     ) -> None:
         self.config = config
         self.pool = pool
         self.ledger = ledger
         self.eos_tokens = eos_tokens
+        self.vocabulary = vocabulary
         self.roster = Roster(config, pool, ledger)
         self.slots = SlotWriter(pool, ledger)
         self._blocked: _Blocked | None = None
@@ -77,7 +82,11 @@ class Scheduler:
         priority: int = 0,
         text: str | None = None,
     ) -> Request:
-        """A request comes in; see :meth:`Roster.submit`."""
+        """A request comes in; see :meth:`Roster.submit`. Raises :class:`ValueError`, too, for stop strings without text."""
+        if params.stop and self.vocabulary is None:
+            raise ValueError(
+                "stop strings need text, and this engine's model has no tokenizer: give stop_token_ids"
+            )
         return self.roster.submit(prompt, params, name, priority, text)
 
     def abort(self, request: Request, asked_by: str = "") -> None:
@@ -290,14 +299,16 @@ class Scheduler:
         assert len(sampled) == len(tokens), f"{len(tokens)} tokens were sampled for {len(sampled)} sequences"
         if not sampled:
             return
-        self.ledger.sampled([sequence.id for sequence in sampled], tokens)
+        self.ledger.sampled([sequence.id for sequence in sampled], tokens, plan.logprobs)
         eos = self.eos_tokens
         ended: dict[Request, list[Sequence]] = {}
         for sequence, token in zip(sampled, tokens, strict=True):
             sequence.tokens.append(token)
             sequence.length = length = sequence.length + 1
-            if length >= sequence.limit or (token in eos and not sequence.request.params.ignore_eos):
-                ended.setdefault(sequence.request, []).append(sequence)
+            if length >= sequence.watched or token in eos:
+                sequence.ending = ending(sequence, eos, self.vocabulary)
+                if sequence.ending is not None:
+                    ended.setdefault(sequence.request, []).append(sequence)
         for request, sequences in ended.items():
             self._end(request, sequences)
 
@@ -356,17 +367,19 @@ class Scheduler:
         child.content = parent.content
 
     def _end(self, request: Request, sequences: list[Sequence]) -> None:
-        """Sequences have ended: drop them, or finish their request with the last of them."""
-        if len(sequences) == len(request.live):
-            last = sequences[-1]
-            self._finish(request, "length" if last.length >= last.limit else "stop")
-            return
+        """Sequences have ended: drop them, or finish their request with the last of them, and with those that ended as it."""
+        last: Ending | None = sequences[-1].ending if len(sequences) == len(request.live) else None
         for sequence in sequences:
-            self.roster.drop_sequence(sequence)
+            if last is None or sequence.ending != last:
+                self.roster.drop_sequence(sequence)
+        if last is not None:
+            self._finish(request, last.reason, stop_reason=last.stop_reason)
 
-    def _finish(self, request: Request, reason: str, message: str | None = None) -> None:
+    def _finish(
+        self, request: Request, reason: str, message: str | None = None, stop_reason: int | str | None = None
+    ) -> None:
         self.slots.flush()
-        self.roster.finish(request, reason, message)
+        self.roster.finish(request, reason, message, stop_reason)
 
     def fail(self, plan: StepPlan, message: str) -> None:
         """The forward failed: the labels of the step are taken back, and its requests end with an error."""

@@ -7,6 +7,7 @@ from kvarium_ledger.operations import NONE
 
 if TYPE_CHECKING:
     from kvarium_engine.scheduling.request import Request
+    from kvarium_engine.scheduling.stopping import Ending, StopStrings
 
 
 class Sequence:
@@ -19,6 +20,8 @@ class Sequence:
     ``labelled`` how many of the table's first blocks are labelled; ``content`` is that of the last of them
 
     ``limit``    the length at which it ends
+    ``watched``  the length from which each new token may end it, and not only an end token; then ``stops`` has its text
+    ``ending``   why it has ended
     ``salt``     the null runner's: what its tokens are seeded with (-1: not yet made)
 
     A decode is the case ``length == computed + 1``: the token that was sampled last is computed, and the next sampled.
@@ -27,6 +30,7 @@ class Sequence:
     __slots__ = (
         "computed",
         "content",
+        "ending",
         "id",
         "index",
         "labelled",
@@ -35,8 +39,10 @@ class Sequence:
         "parent",
         "request",
         "salt",
+        "stops",
         "table",
         "tokens",
+        "watched",
     )
 
     def __init__(
@@ -49,6 +55,9 @@ class Sequence:
         self.tokens = tokens
         self.length = len(tokens)
         self.limit = request.prompt_tokens + request.max_tokens
+        self.watched = request.watched
+        self.stops: StopStrings | None = None
+        self.ending: Ending | None = None
         self.computed = 0
         self.table: list[int] = []
         self.labelled = 0

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.vocabulary import Vocabulary
+from kvarium_ledger.ledger import TokenLogprobs
 
 
 class Prefill(NamedTuple):
@@ -24,7 +25,8 @@ class StepPlan:
     """One step.
 
     ``copies`` are (source, target) blocks, copied in all layers *before* anything is written. ``decodes`` compute one
-    token each, the last known one, and sample the next. Slots are those of the sequences' block tables.
+    token each, the last known one, and sample the next. Slots are those of the sequences' block tables. The runner leaves
+    in ``logprobs`` what it was asked for, numbered by the tokens that it returns.
     """
 
     step: int
@@ -32,6 +34,7 @@ class StepPlan:
     prefills: list[Prefill] = field(default_factory=list)
     copies: list[tuple[int, int]] = field(default_factory=list)
     tokens: int = 0
+    logprobs: list[TokenLogprobs] = field(default_factory=list)
 
     @property
     def empty(self) -> bool:
@@ -54,6 +57,8 @@ class Runner(Protocol):
     """Token ids are below this."""
     vocabulary: Vocabulary | None
     """What its tokens mean; None: they have no text."""
+    has_logits: bool
+    """Are there logits, so that log probabilities can be told?"""
 
     def execute(self, plan: StepPlan) -> list[int]:
         """Run the step. An exception of any kind means that the forward failed: its requests end with an error."""

@@ -135,13 +135,17 @@ export interface SequenceCreated {
   parent?: number | null;
 }
 /**
- * A sequence ends before its request does: a beam without children, a sample that met its stop.
+ * A sequence ends before its request does: a beam without children (no ``reason``), a sample that met its end.
+ *
+ * ``stop_reason`` is as in :class:`Finished`.
  */
 export interface SequenceDropped {
   kind: 'sequence_dropped';
   op: number;
   request: number;
   sequence: number;
+  reason?: ('length' | 'stop') | null;
+  stop_reason?: number | string | null;
 }
 /**
  * A chunk of a prefill is computed in this step: ``tokens`` of ``sequence``, from position ``start``.
@@ -190,6 +194,9 @@ export interface Preempted {
 }
 /**
  * A request is done: it met a stop, its length, the capacity of the pool, or an error in the forward.
+ *
+ * The reason is that of all its sequences that were left. ``stop_reason`` is the stop id or the stop string that was
+ * met, as vLLM tells it; None with ``stop``: the model's own end of a sequence.
  */
 export interface Finished {
   kind: 'finished';
@@ -201,6 +208,7 @@ export interface Finished {
   place_after?: number | null;
   reason: 'capacity' | 'error' | 'length' | 'stop';
   message?: string | null;
+  stop_reason?: number | string | null;
 }
 /**
  * A request was ended from outside; ``asked_by`` says by whom.
@@ -247,7 +255,7 @@ export interface Contents {
  * The text of the step ``step``, so that who does not want it can leave it out.
  *
  * ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; ``sampled`` (u32) are the
- * sampled tokens in the order of :attr:`Step.sampled`.
+ * sampled tokens in the order of :attr:`Step.sampled`; ``logprobs`` is there when a request asked for them.
  */
 export interface Text {
   type: 'text';
@@ -258,6 +266,7 @@ export interface Text {
   prompts?: Prompt[];
   sampled?: Uint8Array;
   pieces?: Pieces;
+  logprobs?: Logprobs;
 }
 /**
  * The prompt of a request: its token ids (u32) and, where there is one, its text.
@@ -277,6 +286,21 @@ export interface Prompt {
 export interface Pieces {
   token?: Uint8Array;
   piece?: string[];
+}
+/**
+ * How likely sampled tokens were, for the requests that ask: natural logs of the softmax of the model's own logits.
+ *
+ * One value a sampled token: u32 ``sampled``, its place in :attr:`Text.sampled`; f32 ``logprob``; u32 ``rank``, how many
+ * tokens were at least as likely (1: only itself); u32 ``count``, how many of the likeliest tokens are told with it.
+ * Those stand one behind the other, the likeliest first: u32 ``top_token``, f32 ``top_logprob``.
+ */
+export interface Logprobs {
+  sampled?: Uint8Array;
+  logprob?: Uint8Array;
+  rank?: Uint8Array;
+  count?: Uint8Array;
+  top_token?: Uint8Array;
+  top_logprob?: Uint8Array;
 }
 /**
  * A command that the engine answered between two steps: ``error`` is None when it was carried out.
@@ -468,7 +492,15 @@ export interface Command {
   id: string;
   name: string;
   args?: {
-    [k: string]: string | number | boolean | number[] | null;
+    [k: string]:
+      | string
+      | number
+      | boolean
+      | (number | string)[]
+      | {
+          [k: string]: number;
+        }
+      | null;
   };
   asked_by?: string;
 }
