@@ -9,8 +9,10 @@ from transformers import (
     DogeConfig,
     FalconConfig,
     Gemma2Config,
+    Gemma3Config,
     Gemma3TextConfig,
     GPT2Config,
+    GPTBigCodeConfig,
     GptOssConfig,
     JambaConfig,
     Llama4TextConfig,
@@ -95,6 +97,38 @@ EXACT: dict[str, Callable[[], PreTrainedConfig]] = {
 """By model type; each with something that goes wrong easily: a window, a cap, a head_dim of its own, biases."""
 
 WINDOWS = ("qwen2", "mistral", "gemma2", "gemma3_text", "phi3", "mixtral")
+
+VARIANTS: dict[str, Callable[[], PreTrainedConfig]] = {
+    "gpt_bigcode, whose heads share one KV head": lambda: GPTBigCodeConfig(
+        vocab_size=VOCABULARY, n_embd=32, n_layer=2, n_head=4, n_positions=POSITIONS, initializer_range=0.5, multi_query=True,
+        tie_word_embeddings=False, bos_token_id=0, eos_token_id=1
+    ),
+    "gpt2, whose own attention reorders": lambda: GPT2Config(
+        vocab_size=VOCABULARY, n_embd=32, n_layer=2, n_head=4, n_positions=POSITIONS, initializer_range=0.5,
+        reorder_and_upcast_attn=True, tie_word_embeddings=False, bos_token_id=0, eos_token_id=1
+    ),
+    "opt, normed after its layers": lambda: OPTConfig(
+        vocab_size=VOCABULARY, hidden_size=32, ffn_dim=48, num_hidden_layers=2, num_attention_heads=4, word_embed_proj_dim=24,
+        max_position_embeddings=POSITIONS, init_std=0.5, tie_word_embeddings=False, do_layer_norm_before=False,
+        bos_token_id=0, eos_token_id=1, pad_token_id=2
+    ),
+    "llama with YaRN": lambda: LlamaConfig(
+        **sizes(rope_parameters={"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0,
+            "original_max_position_embeddings": 40})
+    ),
+    "phi3 with LongRoPE out of reach": lambda: Phi3Config(
+        **sizes(original_max_position_embeddings=POSITIONS,
+            rope_parameters={"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.5] * 4,
+                "long_factor": [4.0] * 4, "original_max_position_embeddings": POSITIONS})
+    ),
+    "gemma3 that could see": lambda: Gemma3Config(
+        text_config=sizes(num_hidden_layers=3, layer_types=TWO_KINDS, sliding_window=WINDOW, head_dim=16),
+        vision_config={"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "image_size": 28, "patch_size": 14},
+        boi_token_index=90, eoi_token_index=91, image_token_index=92, mm_tokens_per_image=4, tie_word_embeddings=False
+    ),
+}  # fmt: skip
+"""What some models of a kind have otherwise."""
 
 REFUSED: dict[str, tuple[Callable[[], PreTrainedConfig], str]] = {
     "mamba": (

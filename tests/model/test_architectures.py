@@ -15,7 +15,7 @@ from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.choice import choose_model
 from kvarium_engine.model.loader import load_model
 from kvarium_engine.model.self_check import check_model
-from tests.model.architectures import EXACT, POSITIONS, REFUSED, VOCABULARY, WINDOW, WINDOWS
+from tests.model.architectures import EXACT, POSITIONS, REFUSED, VARIANTS, VOCABULARY, WINDOW, WINDOWS
 from tests.model.paged import Paged, generate
 from tests.model.tiny import made, small_llama
 
@@ -142,6 +142,15 @@ def test_from_its_folder(name: str, tmp_path: Path) -> None:
     assert Paged(model).greedy([PROMPTS[2]], TOKENS) == [expected(name, PROMPTS[2])]
 
 
+@pytest.mark.parametrize("name", VARIANTS)
+def test_variants_from_their_folder_in_chunks(name: str, tmp_path: Path) -> None:
+    own = made(VARIANTS[name](), attention="eager")
+    own.save_pretrained(tmp_path)
+    assert choose_model(str(tmp_path)).geometry.max_position_embeddings == POSITIONS
+    engine = Paged(load_model(tmp_path, device=torch.device("cpu")), block_size=8, budget=24)
+    assert engine.greedy(PROMPTS, TOKENS) == [generate(own, asked, TOKENS) for asked in PROMPTS]
+
+
 @pytest.mark.parametrize("exact_bytes", [self_check.EXACT_BYTES, 0])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @each
@@ -243,7 +252,9 @@ def test_a_model_that_makes_all_logits_has_the_wanted_ones_picked() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_the_check_leaves_no_trace(dtype: torch.dtype) -> None:
     model = made(EXACT["gemma2"]()).to(dtype)
-    model.generation_config.max_new_tokens = 5
+    model.generation_config.update(
+        max_new_tokens=1, eos_token_id=list(range(97)), stop_strings="x", num_beams=3
+    )
     generation = model.generation_config.to_dict()
     weights = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     config = model.config.to_dict()

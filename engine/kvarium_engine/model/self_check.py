@@ -76,8 +76,9 @@ def check_model(model: PreTrainedModel) -> None:
         ) from error
     off, allowed = difference(found, expected), TOLERANCE.get(dtype, ROUNDED)
     if not off <= allowed:  # as NaN is not
+        percent = f"{100 * off:.0f}" if off >= 0.1 else f"{100 * off:.2g}"
         raise UsageError(
-            f"{name} can't be run on a paged cache: its logits there differ from its own by {100 * off:.2g} %, "
+            f"{name} can't be run on a paged cache: its logits there differ from its own by {percent} %, "
             f"rounding in {str(dtype).removeprefix('torch.')} explains {100 * allowed:g} %"
         )
 
@@ -103,7 +104,6 @@ def generated(model: PreTrainedModel, prompts: list[list[int]]) -> tuple[list[li
     ids = torch.tensor(prompts, device=model.device)
     config = GenerationConfig(
         max_new_tokens=MADE,
-        min_new_tokens=MADE,
         do_sample=False,
         num_beams=1,
         pad_token_id=0,
@@ -112,11 +112,16 @@ def generated(model: PreTrainedModel, prompts: list[list[int]]) -> tuple[list[li
         output_logits=True,
         return_dict_in_generate=True,
     )
+    usual = model.generation_config
+    model.generation_config = (
+        GenerationConfig()
+    )  # else what it leaves open is filled in from there, ends and stop strings too
     model.set_attn_implementation("eager")
     try:
         out = model.generate(ids, attention_mask=torch.ones_like(ids), generation_config=config)
     finally:
         model.set_attn_implementation(NAME)
+        model.generation_config = usual
     return out.sequences[:, :-1].tolist(), torch.stack(out.logits, dim=1).float()
 
 
