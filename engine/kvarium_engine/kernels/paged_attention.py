@@ -10,6 +10,9 @@ Where a batch is padded to its longest context, a missing position reads the seq
 slot that was never filled, or filled by somebody else, is not read at all. KV heads are broadcast to their query heads,
 never copied.
 
+A ``softcap`` c bounds the scores before they are masked: c · tanh(score / c). torch's attention can't do that, so the scores
+are made by hand then.
+
 Bytes moved a decoded token: the keys and values of its context once, 2 × context × kv_heads × head_dim × itemsize.
 """
 
@@ -24,6 +27,7 @@ def decode_attention(
     context: torch.Tensor,
     mask: torch.Tensor,
     scaling: float,
+    softcap: float | None = None,
 ) -> torch.Tensor:
     """One new token a sequence attends to its context, its own key included.
 
@@ -37,7 +41,11 @@ def decode_attention(
     value = value_pool.flatten(0, 1)[context].transpose(1, 2)
     # The query heads that share a KV head stand in the place of query positions, which broadcasts it without a copy.
     grouped = query.view(sequences, kv_heads, heads // kv_heads, head_dim)
-    out = scaled_dot_product_attention(grouped, key, value, attn_mask=mask[:, None, None, :], scale=scaling)
+    mask = mask[:, None, None, :]
+    if softcap is None:
+        out = scaled_dot_product_attention(grouped, key, value, attn_mask=mask, scale=scaling)
+    else:
+        out = capped_attention(grouped, key, value, mask, scaling, softcap)
     return out.reshape(sequences, heads, head_dim)
 
 
@@ -48,6 +56,7 @@ def prefill_attention(
     context: torch.Tensor,
     mask: torch.Tensor,
     scaling: float,
+    softcap: float | None = None,
 ) -> torch.Tensor:
     """A chunk of one sequence's tokens attends to what stands before each of them, earlier chunks included.
 
@@ -59,6 +68,15 @@ def prefill_attention(
     group = heads // kv_heads
     key = key_pool.flatten(0, 1)[context].transpose(0, 1)
     value = value_pool.flatten(0, 1)[context].transpose(0, 1)
+    if softcap is not None:
+        # The group stands in the place of query positions, as in a decode; head h is of KV head h // group.
+        rows = (
+            query.view(tokens, kv_heads, group, head_dim).permute(1, 2, 0, 3).reshape(kv_heads, -1, head_dim)
+        )
+        out = capped_attention(rows, key, value, mask.repeat(group, 1), scaling, softcap)
+        return (
+            out.view(kv_heads, group, tokens, head_dim).permute(2, 0, 1, 3).reshape(tokens, heads, head_dim)
+        )
     # [kv_heads, group, tokens, head_dim]: a stride of 0 over the group broadcasts each KV head without a copy.
     grouped = query.view(tokens, kv_heads, group, head_dim).permute(1, 2, 0, 3)
     wide = (kv_heads, group, len(context), head_dim)
@@ -66,3 +84,17 @@ def prefill_attention(
         grouped, key[:, None].expand(wide), value[:, None].expand(wide), attn_mask=mask, scale=scaling
     )
     return out.permute(2, 0, 1, 3).reshape(tokens, heads, head_dim)
+
+
+def capped_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor,
+    scaling: float,
+    softcap: float,
+) -> torch.Tensor:
+    """Attention with bounded scores: ``query`` ``[…, queries, head_dim]``, ``key`` and ``value`` ``[…, length, head_dim]``."""
+    scores = softcap * torch.tanh(query @ key.transpose(-1, -2) * scaling / softcap)
+    chances = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1, dtype=torch.float32)
+    return chances.to(query.dtype) @ value

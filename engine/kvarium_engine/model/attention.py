@@ -23,8 +23,14 @@ from kvarium_engine.model.kv_cache import KVCache
 
 NAME = "kvarium_paged"
 
-UNSUPPORTED = ("softcap", "s_aux", "position_bias")
-"""Arguments by which some architectures change the scores, in a way that is not done here."""
+UNSUPPORTED = {
+    "s_aux": "attention sinks",
+    "sinks": "attention sinks",
+    "position_bias": "a bias on the scores",
+    "indices": "sparse attention",
+    "block_indices": "sparse attention",
+}
+"""Arguments by which some architectures change the scores in a way that is not done here, and what that is."""
 
 _current: ContextVar["tuple[Batch, KVCache] | None"] = ContextVar("kvarium_batch", default=None)
 
@@ -47,25 +53,24 @@ def paged_attention(
     attention_mask: torch.Tensor | None,
     scaling: float | None = None,
     sliding_window: int | None = None,
+    softcap: float | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
     """One layer's attention, by the interface of transformers.
 
     ``query`` ``[1, heads, tokens, head_dim]``, ``key`` and ``value`` ``[1, kv_heads, tokens, head_dim]``, already rotated.
     Returns ``[1, tokens, heads, head_dim]``. A ``sliding_window`` of w lets a token see itself and the w - 1 before it.
+    ``softcap`` c bounds the scores: c · tanh(score / c).
     Raises :class:`NotImplementedError` for what would change the scores and is not done here.
     """
     current = _current.get()
     assert current is not None, "the model was called outside of attending()"
-    for name in UNSUPPORTED:
-        if kwargs.get(name) is not None:
-            raise NotImplementedError(f"attention with {name} is not supported")
     batch, cache = current
-    layer = module.layer_idx
-    assert isinstance(layer, int), f"{type(module).__name__} has no layer_idx"
+    layer = layer_of(module, cache)
+    keys, values = cache.layer(layer)
+    refuse_other_attention(key, value, keys, attention_mask, kwargs)
     if scaling is None:
         scaling = query.shape[-1] ** -0.5
-    keys, values = cache.layer(layer)
     write_kv(key[0].transpose(0, 1), value[0].transpose(0, 1), keys, values, batch.slots)
     rows = query[0].transpose(0, 1)
     parts: list[torch.Tensor] = []
@@ -74,7 +79,9 @@ def paged_attention(
         if sliding_window is not None:
             place = torch.arange(mask.shape[1], device=mask.device)
             mask = mask & (place >= batch.lengths[:, None] - sliding_window)
-        parts.append(decode_attention(rows[: batch.decodes], keys, values, batch.context, mask, scaling))
+        parts.append(
+            decode_attention(rows[: batch.decodes], keys, values, batch.context, mask, scaling, softcap)
+        )
     for chunk in batch.chunks:
         place = torch.arange(len(chunk.context), device=query.device)
         asked = place[chunk.start :, None]
@@ -82,10 +89,49 @@ def paged_attention(
         if sliding_window is not None:
             mask = mask & (place > asked - sliding_window)
         parts.append(
-            prefill_attention(rows[chunk.first : chunk.last], keys, values, chunk.context, mask, scaling)
+            prefill_attention(
+                rows[chunk.first : chunk.last], keys, values, chunk.context, mask, scaling, softcap
+            )
         )
     out = parts[0] if len(parts) == 1 else torch.cat(parts)
     return out[None], None
+
+
+def layer_of(module: torch.nn.Module, cache: KVCache) -> int:
+    """Which layer of the cache an attention module is. Raises :class:`NotImplementedError` where it is none."""
+    layer = getattr(module, "layer_idx", None)
+    if not isinstance(layer, int):
+        raise NotImplementedError(f"{type(module).__name__} does not tell its layer")
+    if not 0 <= layer < cache.layers:
+        raise NotImplementedError(
+            f"there is attention in layer {layer}, the config has {cache.layers} layers"
+        )
+    return layer
+
+
+def refuse_other_attention(
+    key: torch.Tensor,
+    value: torch.Tensor,
+    pool: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    kwargs: dict[str, Any],
+) -> None:
+    """Raises :class:`NotImplementedError` for what would be computed wrong."""
+    for name, what in UNSUPPORTED.items():
+        if kwargs.get(name) is not None:
+            raise NotImplementedError(f"{what} ({name})")
+    if kwargs.get("is_causal") is False:
+        raise NotImplementedError("attention to later tokens (is_causal=False)")
+    if attention_mask is not None:
+        raise NotImplementedError("an attention mask that the model makes by itself")
+    if key.shape != value.shape:
+        raise NotImplementedError(
+            f"keys and values of different sizes ({key.shape[1]} × {key.shape[3]} and {value.shape[1]} × {value.shape[3]})"
+        )
+    if (key.shape[1], key.shape[3]) != pool.shape[2:]:
+        raise NotImplementedError(
+            f"{key.shape[1]} KV heads of {key.shape[3]} numbers, where its config says {pool.shape[2]} of {pool.shape[3]}"
+        )
 
 
 AttentionInterface.register(NAME, paged_attention)

@@ -39,20 +39,35 @@ def read_config(path: Path) -> tuple[dict[str, Any], Geometry]:
 
     Of a model that takes more than text, it is the config of its text model.
     """
+    kind = ""
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(config, dict):
             raise ValueError("it is no JSON object")
+        kind = f" (model type {config['model_type']})" if config.get("model_type") else ""
         inner = config.get("text_config")
         if isinstance(inner, dict):
             config = {**config, **inner}
         return config, geometry_of(config)
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not the config of a decoder: {error}") from None
+        raise UsageError(f"{path} is not the config of a decoder: {error}{kind}") from None
+
+
+HEADS = ("num_attention_heads", "n_head", "n_heads")
+HIDDEN = ("hidden_size", "n_embd", "d_model")
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
+POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
+"""What architectures call the same thing; the first is the usual name."""
 
 
 def geometry_of(config: dict[str, Any]) -> Geometry:
-    """The geometry that a config tells, by the names that architectures use. Raises :class:`ValueError`."""
+    """The geometry that a config tells, by the names that architectures use. Raises :class:`ValueError`.
+
+    Of a model that takes more than text, it is that of its text model.
+    """
+    inner = config.get("text_config")
+    if isinstance(inner, dict):
+        config = {**config, **inner}
 
     def size(*names: str) -> int:
         for name in names:
@@ -63,18 +78,21 @@ def geometry_of(config: dict[str, Any]) -> Geometry:
                 return value
         raise ValueError(f"it has no {names[0]}")
 
-    heads = size("num_attention_heads", "n_head")
-    kv_heads = size("num_key_value_heads") if config.get("num_key_value_heads") else heads
-    head_dim = size("head_dim") if config.get("head_dim") else size("hidden_size", "n_embd") // heads
+    heads = size(*HEADS)
+    if config.get("num_key_value_heads"):
+        kv_heads = size("num_key_value_heads")
+    else:
+        kv_heads = 1 if config.get("multi_query") else heads
+    head_dim = size("head_dim") if config.get("head_dim") else size(*HIDDEN) // heads
     if heads % kv_heads:
         raise ValueError(f"{heads} heads can't share {kv_heads} KV heads")
     dtype = str(config.get("dtype") or config.get("torch_dtype") or "float32")
     return Geometry(
-        layers=size("num_hidden_layers", "n_layer"),
+        layers=size(*LAYERS),
         heads=heads,
         kv_heads=kv_heads,
         head_dim=head_dim,
         vocab_size=size("vocab_size"),
-        max_position_embeddings=size("max_position_embeddings", "n_positions"),
+        max_position_embeddings=size(*POSITIONS),
         dtype=dtype if dtype in DTYPE_BYTES else "float32",
     )

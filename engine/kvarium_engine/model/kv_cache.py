@@ -32,6 +32,11 @@ class KVCache:
         self._layers = list(zip(self.pool[0].unbind(0), self.pool[1].unbind(0), strict=True))
 
     @property
+    def layers(self) -> int:
+        """How many layers keep keys and values here."""
+        return len(self._layers)
+
+    @property
     def bytes_per_block(self) -> int:
         """Bytes of keys and values in one block, of all layers."""
         return self.pool[:, :, 0].numel() * self.pool.element_size()

@@ -15,8 +15,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.geometry import Geometry, read_geometry
-
-PAGED_LAYERS = ("full_attention", "sliding_attention")
+from kvarium_engine.model.refusal import refuse_unpaged
+from kvarium_engine.model.self_check import check_model
 
 
 def choose_device() -> torch.device:
@@ -44,14 +44,17 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
     """The model in ``folder``, ready for a :class:`~kvarium_engine.model.torch_runner.TorchRunner`.
 
     Raises :class:`UsageError` for one that can't be loaded, whose weights are not exactly those that its config
-    describes, or whose attention is not done here.
+    describes, or that would be run wrong: by its config (:mod:`~kvarium_engine.model.refusal`), or by its own logits
+    (:mod:`~kvarium_engine.model.self_check`).
     """
     device = device or choose_device()
     geometry = read_geometry(folder)
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    kind = "it"
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        kind = config.model_type
         refuse_unpaged(config)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -65,14 +68,21 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
                 output_loading_info=True,
             )
         check_weights(found)
-        return model.to(device)
+        model = model.to(device).eval()
+        check_model(model)
+        return model
+    except UsageError:
+        raise
     except torch.OutOfMemoryError:
         raise UsageError(f"the model in {folder} does not fit on {device}") from None
     except Exception as error:
         # A folder may hold anything, and transformers raises whatever that leads to.
         if os.environ.get("KVARIUM_DEBUG"):
             raise
-        raise UsageError(f"the model in {folder} can't be loaded: {one_line(error)}") from None
+        why = one_line(error)
+        if isinstance(error, KeyError) and NAME in error.args:  # it looks among ways of its own
+            why = f"{kind} can't be run on a paged cache: no layer calls the attention interface of transformers"
+        raise UsageError(f"the model in {folder} can't be loaded: {why}") from None
 
 
 def check_weights(found: Any) -> None:
@@ -90,18 +100,6 @@ def check_weights(found: Any) -> None:
         if names:
             more = f" and {len(names) - 2} more" if len(names) > 2 else ""
             raise ValueError(f"it {text} {', '.join(names[:2])}{more}")
-
-
-def refuse_unpaged(config: Any) -> None:
-    """Raises :class:`ValueError` for a config whose layers keep something else than keys and values of each token."""
-    text = config.get_text_config()
-    kinds = set(getattr(text, "layer_types", None) or ()) - set(PAGED_LAYERS)
-    if kinds:
-        raise ValueError(f"{config.model_type} has layers of another kind: {', '.join(sorted(kinds))}")
-    if getattr(text, "attn_logit_softcapping", None):
-        raise ValueError(f"{config.model_type} caps its attention scores (softcap), which is not done here")
-    if getattr(config, "is_encoder_decoder", False):
-        raise ValueError(f"{config.model_type} is no decoder alone")
 
 
 def one_line(error: BaseException) -> str:

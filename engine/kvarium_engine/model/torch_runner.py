@@ -8,8 +8,9 @@ import torch
 from transformers import PreTrainedModel
 
 from kvarium_engine.model.adjust import Adjustment
-from kvarium_engine.model.attention import NAME, attending
+from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.batch import Batch, Sample, samples_of
+from kvarium_engine.model.forward import forward
 from kvarium_engine.model.geometry import Geometry, geometry_of
 from kvarium_engine.model.kv_cache import KVCache
 from kvarium_engine.model.logprobs import Asked, logprobs_of
@@ -78,14 +79,7 @@ class TorchRunner:
         """Compute a batch: keys and values go to their slots; the logits ``[rows, vocabulary]`` of its ``rows`` come back."""
         module = self._module
         assert module is not None, "the runner was closed"
-        with torch.inference_mode(), attending(batch, self.cache):
-            logits: torch.Tensor = module(
-                input_ids=batch.input_ids[None],
-                position_ids=batch.positions[None],
-                use_cache=False,
-                logits_to_keep=batch.rows,
-            ).logits[0]
-        return logits
+        return forward(module, batch, self.cache)
 
     def _draw(self, item: Sample) -> Draw:
         request = item.sequence.request
