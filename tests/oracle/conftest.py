@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import logging
 import warnings
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
 ABSENT = "oracle: vLLM is not in this environment (scripts/oracle.sh makes one with it and runs these tests)"
 
 PRESENT = importlib.util.find_spec("vllm") is not None
@@ -18,7 +18,7 @@ if PRESENT:
     # Warnings are errors in the tests; what vLLM and torch warn of while they are imported is not ours.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import vllm.v1.core.sched.scheduler
+        importlib.import_module("vllm.v1.core.sched.scheduler")
     logging.getLogger("vllm").setLevel(logging.ERROR)
 
 

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from typing import Any
 
-from vllm.v1.core.kv_cache_utils import get_block_hash, maybe_convert_block_hash
+from vllm.v1.core.kv_cache_utils import get_block_hash
 
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.request import Request
@@ -28,7 +28,6 @@ from tests.oracle.scenario import (
     sampled_token,
     shrink,
 )
-
 
 MIRRORED_EVERY = 4
 """In one run of so many the ledger's mirror follows: kvarium's state is then the fold's as well."""
@@ -149,9 +148,7 @@ class LockStep:
         self.submits[submit.name] = submit
         self.names[request.id] = submit.name
         self.counts["requests"] += 1
-        self.vllm.add_request(
-            vllm_side.make_request(submit, ids, request.id, self.scenario.block_size)
-        )
+        self.vllm.add_request(vllm_side.make_request(submit, ids, request.id, self.scenario.block_size))
 
     def _abort(self, name: str) -> None:
         request = self.roster.find(name)
@@ -250,6 +247,7 @@ class LockStep:
         counts["steps"] += 1
         counts["evictions"] += evicted.total()
         counts["preemptions"] += len(preempted)
+        counts["preempted when scheduled"] = self.vllm.unscheduled
         counts["operations"] = self.kvarium.engine.ledger.op
 
 

@@ -10,7 +10,18 @@ from typing import NamedTuple
 from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN, mix
 from tests.engine.mirrored import tokens
 
-__all__ = ["EOS", "Abort", "Reset", "Scenario", "Step", "Submit", "generate", "prompt", "sampled_token", "shrink"]
+__all__ = [
+    "EOS",
+    "Abort",
+    "Reset",
+    "Scenario",
+    "Step",
+    "Submit",
+    "generate",
+    "prompt",
+    "sampled_token",
+    "shrink",
+]
 
 
 class Submit(NamedTuple):

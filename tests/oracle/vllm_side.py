@@ -70,9 +70,7 @@ def make_scheduler(scenario: Scenario) -> Scheduler:
         is_mm_encoder_only=False,
         use_v2_model_runner=False,
     )
-    spec = FullAttentionSpec(
-        block_size=scenario.block_size, num_kv_heads=1, head_size=1, dtype=torch.float32
-    )
+    spec = FullAttentionSpec(block_size=scenario.block_size, num_kv_heads=1, head_size=1, dtype=torch.float32)
     groups = [KVCacheGroupSpec(["layer"], spec)]
     grammar = SimpleNamespace(accept_tokens=lambda request, tokens: True)
     scheduler = Scheduler(
