@@ -3,8 +3,9 @@
 #
 #   .venv-light   every test that needs no torch, in an environment that has none
 #   .venv         those marked `model`; without torch in it (make ENGINE=0) they are left out, and that is said
+#   the oracle's  with --size full: tests/oracle, against vLLM's own pool and scheduler (scripts/oracle.sh makes it)
 #
-# Both run, whatever becomes of the first; the last lines say where what ran. The environments, the front end and the model
+# All run, whatever becomes of the first; the last lines say where what ran. The environments, the front end and the model
 # are there already (make test sees to it).
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -36,6 +37,20 @@ if .venv/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find
   part "with torch (.venv)" .venv --part model "$@"
 else
   echo "with torch: not run, there is none in .venv (made with ENGINE=0)" >>"$work/told"
+fi
+# An argument that names other tests than the oracle's is not for it.
+full='' elsewhere='' previous=''
+for argument; do
+  [[ "$previous $argument" == "--size full" || $argument == --size=full ]] && full=1
+  [[ -e ${argument%%::*} && $argument != tests/oracle* ]] && elsewhere=1
+  previous=$argument
+done
+if [[ -n $full && -z $elsewhere ]]; then
+  if oracle=$(scripts/oracle.sh --environment); then
+    PYTHONPATH=engine part "vLLM as the oracle (its own environment)" "$oracle" tests/oracle "$@"
+  else
+    echo "vLLM as the oracle: not run, its environment could not be had (scripts/oracle.sh)" >>"$work/told"
+  fi
 fi
 
 printf '\n'

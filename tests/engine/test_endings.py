@@ -9,6 +9,7 @@ from kvarium_ledger.decisions import (
     Aborted,
     Admitted,
     Finished,
+    Preempted,
     Refused,
     Submitted,
 )
@@ -191,3 +192,20 @@ def test_stages_follow_the_prefill() -> None:
     assert (request.stage, request.started) == (Stage.prompt, False)
     engine.step()
     assert (request.stage, request.started) == (Stage.own, True)
+
+
+def test_requests_that_end_in_one_step_free_their_blocks_in_the_order_of_the_running_ones() -> None:
+    engine = Mirrored(num_blocks=6, block_size=1, budget=40, seqs=5, length=6, policy="priority")
+    prompt = tokens(1, 1) + tokens(2, 1)
+    engine.submit(tokens(3, 1), max_tokens=2, priority=1)
+    engine.submit(prompt, max_tokens=3, priority=1)
+    engine.submit(prompt[:], max_tokens=2, priority=1)
+    engine.step()
+    engine.submit(tokens(4, 1), max_tokens=1)
+    engine.step(2)
+    # Request 2 is resumed behind the more urgent 3, with one token to compute: a decode, before 3's prefill.
+    assert [each.request for each in engine.decisions(Preempted)] == [2]
+    assert [each.request for each in engine.decisions(Admitted)][3:] == [3, 2]
+    assert [each.request for each in engine.last.decisions if isinstance(each, Finished)] == [1, 3, 2]
+    engine.run()
+    engine.assert_nothing_leaks()

@@ -1,0 +1,12 @@
+"""kvarium's pool and scheduler against vLLM's own, in lock step: the same random requests, and no model.
+
+    scenario (plain data, from a seed)
+        │ submit, step, abort, reset
+        ├──▶ kvarium's Engine, with its fold behind it
+        └──▶ vLLM 0.32: Scheduler ─▶ KVCacheManager ─▶ BlockPool
+    after each step all that both know is compared: who is scheduled with how much, block tables, counts, labels, queue
+
+Both run in one process, that of the oracle's own environment (``scripts/oracle.sh``), which has vLLM and, by its path, the
+clone's sources: no pipe and no second copy of the state, and a difference is found where it arises. Elsewhere nothing here
+is collected, with one line that says so. What is meant to differ is in :mod:`tests.oracle.differences`, and nowhere else.
+"""

@@ -1,0 +1,286 @@
+"""Both engines, one step after the other, and every comparison between them."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from typing import Any
+
+from vllm.v1.core.kv_cache_utils import get_block_hash
+
+from kvarium_engine.memory.prefix_cache import PrefixCache
+from kvarium_engine.scheduling.request import Request
+from kvarium_engine.scheduling.step_plan import StepPlan
+from kvarium_ledger.decisions import Admitted, Preempted
+from kvarium_ledger.hashes import block_hash, root_hash, short
+from kvarium_ledger.ledger import StepTimes
+from kvarium_ledger.operations import NONE, Cause, Operation
+from tests.engine.mirrored import Mirrored, table
+from tests.oracle import differences, vllm_side
+from tests.oracle.scenario import (
+    Abort,
+    Reset,
+    Scenario,
+    Step,
+    Submit,
+    generate,
+    prompt,
+    sampled_token,
+    shrink,
+)
+
+MIRRORED_EVERY = 4
+"""In one run of so many the ledger's mirror follows: kvarium's state is then the fold's as well."""
+
+
+class DifferenceError(AssertionError):
+    """kvarium and vLLM differ."""
+
+
+def same(what: str, kvarium: Any, vllm: Any) -> None:
+    if kvarium != vllm:
+        raise DifferenceError(f"{what}: kvarium {kvarium}, vLLM {vllm}")
+
+
+class Hashes:
+    """vLLM's hash of each content that kvarium's prefix cache knows."""
+
+    def __init__(self, cache: PrefixCache | None, seed: str) -> None:
+        self.cache = cache
+        self.root = root_hash(seed)
+        self.known: dict[int, bytes] = {}
+
+    def of(self, content: int) -> bytes:
+        if content not in self.known:
+            assert self.cache is not None
+            for (parent, raw), number in sorted(self.cache._young.items(), key=lambda item: item[1]):
+                if number not in self.known:
+                    before = self.root if parent == NONE else self.known[parent]
+                    self.known[number] = block_hash(before, memoryview(raw).cast("I"))
+        return self.known[content]
+
+
+def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
+    """Order of the free queue, counts and labels of all blocks."""
+    free = [block.block_id for block in vllm_pool.free_block_queue.get_all_free_blocks()]
+    same("free queue", pool.queue.walk(), differences.numbered(free))
+    blocks = vllm_pool.blocks[1:]
+    same("counts", list(pool.state.count), [block.ref_cnt for block in blocks])
+    labels = [None if content == NONE else hashes.of(content) for content in pool.state.content]
+    same("labels", labels, [block.block_hash and get_block_hash(block.block_hash) for block in blocks])
+
+
+class LockStep:
+    """One scenario. ``counts`` tells how much of each kind happened."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self.scenario = scenario
+        self.mirrored = scenario.seed % MIRRORED_EVERY == 0
+        self.kvarium = Mirrored(
+            num_blocks=scenario.num_blocks,
+            block_size=scenario.block_size,
+            budget=scenario.budget,
+            seqs=scenario.seqs,
+            length=scenario.length,
+            policy=scenario.policy,
+            caching=scenario.caching,
+            free_order="unhashed-first",
+            audit_interval=1 if self.mirrored else 1 << 20,
+        )
+        self.vllm = vllm_side.make_scheduler(scenario)
+        self.submits: dict[str, Submit] = {}
+        self.names: dict[int, str] = {}
+        self.counts: Counter[str] = Counter()
+        self.ended_early = False
+        self.hashes = Hashes(self.kvarium.pool.cache, vllm_side.HASH_SEED)
+        self.scheduler = self.kvarium.engine.scheduler
+        self.roster = self.scheduler.roster
+
+    @property
+    def manager(self) -> Any:
+        return self.vllm.kv_cache_manager
+
+    def run(self) -> None:
+        """Follow the scenario, then step until nobody is left, and see that nothing is."""
+        for event in self.scenario.events:
+            self._follow(event)
+            if self.ended_early:
+                return
+        for _ in range(3000):
+            if self.scheduler.idle:
+                break
+            self._step()
+            if self.ended_early:
+                return
+        self.kvarium.assert_nothing_leaks()
+        same("requests", 0, self.vllm.get_num_unfinished_requests())
+
+    def _follow(self, event: Submit | Step | Abort | Reset) -> None:
+        if isinstance(event, Submit):
+            self._submit(event)
+        elif isinstance(event, Step):
+            self._step()
+        elif isinstance(event, Abort):
+            names = sorted(request.name for request in self.roster.requests.values())
+            if names:
+                self._abort(names[event.pick % len(names)])
+        elif self.kvarium.pool.cache is not None:
+            used = self.kvarium.pool.num_blocks - self.kvarium.pool.num_free
+            same("reset", differences.may_reset(used), self.vllm.reset_prefix_cache())
+            self.manager.take_events()
+            if differences.may_reset(used):
+                self.kvarium.pool.reset_cache()
+                self.counts["resets"] += 1
+            self._compare()
+
+    def _submit(self, submit: Submit) -> None:
+        ids = prompt(submit)
+        request = self.kvarium.submit(
+            array("I", ids),
+            max_tokens=submit.max_tokens,
+            priority=submit.priority,
+            name=submit.name,
+            ignore_eos=submit.ignore_eos,
+        )
+        if differences.never_fits(request):
+            self.counts["refused"] += 1
+            return
+        self.submits[submit.name] = submit
+        self.names[request.id] = submit.name
+        self.counts["requests"] += 1
+        self.vllm.add_request(vllm_side.make_request(submit, ids, request.id, self.scenario.block_size))
+
+    def _abort(self, name: str) -> None:
+        request = self.roster.find(name)
+        assert request is not None
+        self.scheduler.abort(request)
+        vllm_side.abort(self.vllm, name)
+        self.counts["aborts"] += 1
+        self._compare()
+
+    def _step(self) -> None:
+        engine, pool = self.kvarium.engine, self.kvarium.pool
+        queue = pool.queue.walk()
+        plan = self.scheduler.schedule()
+        if differences.others_go_on(engine.ledger._decisions, self.roster.running):
+            self.counts["ended where the others go on"] += 1
+            self.ended_early = True
+            return
+        output = self.vllm.schedule()
+        removed = [event for event in self.manager.take_events() if type(event).__name__ == "BlockRemoved"]
+        self._compare_plan(plan, output)
+        self._compare()
+        sampled = {
+            name: sampled_token(self.submits[name], self.vllm.requests[name].num_tokens)
+            for name in output.num_scheduled_tokens
+            if self.vllm.requests[name].num_computed_tokens == self.vllm.requests[name].num_tokens
+        }
+        sampling = plan.decodes + [prefill.sequence for prefill in plan.prefills if prefill.samples]
+        same("who samples", {sequence.request.name for sequence in sampling}, set(sampled))
+        self.scheduler.update(plan, [sampled[sequence.request.name] for sequence in sampling])
+        self.vllm.update_from_output(output, vllm_side.runner_output(output, sampled))
+        engine._seal(StepTimes(engine.ledger.now(), 0, 0, 0), plan.tokens)
+        self._mirror()
+        self._compare()
+        self._compare_record(output, removed, queue)
+
+    def _mirror(self) -> None:
+        """What was sealed goes through bytes into the fold, and nothing may be found; or, in most runs, is only kept."""
+        if self.mirrored:
+            same("violations", self.kvarium.mirror(), [])
+        else:
+            self.kvarium.sealed = self.kvarium._fresh.copy()
+            self.kvarium._fresh.clear()
+
+    # -- comparisons --------------------------------------------------------------------------------------------
+
+    def _compare_plan(self, plan: StepPlan, output: Any) -> None:
+        tokens = {sequence.request.name: 1 for sequence in plan.decodes}
+        tokens |= {prefill.sequence.request.name: prefill.tokens for prefill in plan.prefills}
+        same("tokens scheduled", tokens, output.num_scheduled_tokens)
+
+    def _compare(self) -> None:
+        """All that is there between two decisions."""
+        compare_pools(self.kvarium.pool, self.manager.block_pool, self.hashes)
+        running, waiting = self.roster.running, self.roster.waiting.requests()
+        same("running", [r.name for r in running], [r.request_id for r in self.vllm.running])
+        same("waiting", [r.name for r in waiting], [r.request_id for r in self.vllm.waiting])
+        for request in running:
+            self._compare_request(request)
+
+    def _compare_request(self, request: Request) -> None:
+        name, other = request.name, self.vllm.requests[request.name]
+        same(
+            f"table of {name}",
+            list(table(request)),
+            differences.numbered(self.manager.get_block_ids(name)[0]),
+        )
+        same(f"computed of {name}", request.live[0].computed, other.num_computed_tokens)
+        same(f"tokens of {name}", request.live[0].tokens.tolist(), list(other.all_token_ids))
+
+    def _compare_record(self, output: Any, removed: list[Any], queue: list[int]) -> None:
+        """What the step's record says: preemptions, hits, evictions."""
+        last, counts = self.kvarium.last, self.counts
+        names = self.names
+        preempted = [d.request for d in last.decisions if isinstance(d, Preempted)]
+        same("preempted", {names[number] for number in preempted}, output.preempted_req_ids or set())
+        admitted = {names[d.request]: d.hit for d in last.decisions if isinstance(d, Admitted)}
+        cached = output.scheduled_cached_reqs
+        hits = {new.req_id: new.num_computed_tokens for new in output.scheduled_new_reqs}
+        hits |= {
+            name: computed
+            for name, computed in zip(cached.req_ids, cached.num_computed_tokens, strict=True)
+            if name in cached.resumed_req_ids
+        }
+        same("admitted with a hit of", admitted, hits)
+        evicted: Counter[int] = Counter()
+        for part in last.slices:
+            if part.kind is Operation.evict and part.cause is not Cause.reset:
+                evicted.update(short(self.hashes.of(content)) for content in part.extra[0])  # type: ignore[arg-type]
+            if part.kind is Operation.reuse:
+                counts["hits on freed blocks"] += len(part.blocks)
+                middle = set(queue[1:-1])
+                counts["hits in the middle"] += sum(block in middle for block in part.blocks)
+            if part.kind is Operation.share:
+                counts["hits on blocks in use"] += len(part.blocks)
+        same("evicted", evicted, Counter(int(value) for event in removed for value in event.block_hashes))
+        counts["steps"] += 1
+        counts["evictions"] += evicted.total()
+        counts["preemptions"] += len(preempted)
+        counts["preempted when scheduled"] = self.vllm.unscheduled
+        counts["operations"] = self.kvarium.engine.ledger.op
+
+
+def run(scenario: Scenario) -> LockStep:
+    """Both engines through one scenario; raises :class:`DifferenceError`."""
+    vllm_side.seed_hashes(vllm_side.HASH_SEED)
+    both = LockStep(scenario)
+    both.run()
+    return both
+
+
+def run_many(policy: str, seeds: range, steps: int) -> Counter[str]:
+    """Many scenarios; one that fails is made small and shown with its seed."""
+    counts: Counter[str] = Counter()
+    for seed in seeds:
+        scenario = generate(seed, policy, steps)
+        try:
+            both = run(scenario)
+        except AssertionError as error:
+            raise AssertionError(_smallest(scenario, error)) from error
+        counts += both.counts
+        counts["runs"] += 1
+    return counts
+
+
+def _smallest(scenario: Scenario, error: AssertionError) -> str:
+    def message(candidate: Scenario) -> str:
+        try:
+            run(candidate)
+        except AssertionError as found:
+            return f"{type(found).__name__}: {found}"
+        return ""
+
+    small = shrink(scenario, lambda candidate: bool(message(candidate)))
+    events = "\n".join(f"  {event}" for event in small.events)
+    return f"seed {scenario.seed}: {error}\n{small}\n{events}\n{message(small)}"

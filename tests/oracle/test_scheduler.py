@@ -1,0 +1,25 @@
+"""Scheduler, KV-cache manager and pool together: the same requests, and the same decisions at each step."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.oracle.lockstep import run_many
+
+LEAST = {"operations": 100_000, "evictions": 5_000, "preemptions": 500, "hits in the middle": 500}
+"""What a full run must have seen of each."""
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("policy", ["fcfs", "priority"])
+def test_every_step_is_vllms(policy: str, seed: int, size: str) -> None:
+    part = 20 if size == "small" else 1
+    wanted = {name: least // part for name, least in LEAST.items()}
+    counts: Counter[str] = Counter()
+    while any(counts[name] < least for name, least in wanted.items()):
+        first = seed + counts["runs"]
+        counts += run_many(policy, range(first, first + 10), steps=20)
+        assert counts["runs"] < 5000, counts
+    print(f"{policy}: {dict(counts)}")
