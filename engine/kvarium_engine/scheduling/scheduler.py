@@ -305,20 +305,13 @@ class Scheduler:
         for sequence, token in zip(sampled, tokens, strict=True):
             sequence.tokens.append(token)
             sequence.length = length = sequence.length + 1
-<<<<<<< HEAD
             if length >= sequence.watched or token in eos:
                 sequence.ending = ending(sequence, eos, self.vocabulary)
                 if sequence.ending is not None:
                     ended.setdefault(sequence.request, []).append(sequence)
-        for request, sequences in ended.items():
-            self._end(request, sequences)
-=======
-            if length >= sequence.limit or (token in eos and not sequence.request.params.ignore_eos):
-                ended.setdefault(sequence.request, []).append(sequence)
         # In the order of the running ones, as vLLM does: a resumed request may decode at once, before others' prefills.
         for request in sorted(ended, key=lambda request: request.place or 0.0):
             self._end(request, ended[request])
->>>>>>> oracle
 
     def _fork(self, request: Request) -> list[Sequence]:
         """The prompt is computed: ``n`` sequences share it from here on."""
