@@ -162,9 +162,10 @@ def test_a_clicked_control_leaves_the_keys_to_the_page(
     expect(pressed).to_have_count(1)
     page.locator(".filterfield input").first.click()
     page.keyboard.press("Escape")
-    at = step_of(page)
+    # Where it plays fast, or this machine is slow, it has come to the end meanwhile.
+    seek(page, 100)
     page.keyboard.press(".")
-    until(page, "s => window.kvarium.position().step === s + 1", at)
+    until(page, "window.kvarium.position().step === 101")
 
 
 def test_play_at_the_end_begins_anew(viewing: ServerProcess, recording: Recording, open_page: Pages) -> None:
