@@ -1,6 +1,6 @@
 /** The inspector: the selected block and request, or the session when nothing is selected. */
 
-import { bytes, clock, integer, moment } from '../format';
+import { bytes, integer } from '../format';
 import { NONE, Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
 import { block, hello, position, request, tell } from '../store/ledger';
@@ -12,6 +12,7 @@ import type { BlockAnswer, Holder } from '../worker/answers/inspect';
 import type { RequestAnswer } from '../worker/answers/request';
 import { Conversation } from './Conversation';
 import { Kind, StepLink, Who } from './EventLine';
+import { Session } from './SessionFacts';
 import { partsOf, Slots } from './Slots';
 
 const HOLDERS = 12;
@@ -323,55 +324,6 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
       </dl>
       <Conversation answer={answer} />
       <Biography list={answer.story} own="request" />
-    </>
-  );
-}
-
-function Session() {
-  const told = hello.value;
-  if (told === null) return null;
-  const each = told.kv_bytes_per_block ?? 0;
-  return (
-    <>
-      <p class="hint dim">{text.inspector.hint}</p>
-      <dl class="pairs">
-        <dt>{text.inspector.model}</dt>
-        <dd>{told.model || '–'}</dd>
-        <dt>{text.inspector.engine}</dt>
-        <dd>
-          {told.engine} <span class="dim">· {told.runner}</span>
-        </dd>
-        <dt>{text.inspector.device}</dt>
-        <dd>{told.device || '–'}</dd>
-        <dt>{text.inspector.pool}</dt>
-        <dd class="num">{text.inspector.poolOf(told.num_blocks, told.block_size)}</dd>
-        {each > 0 && (
-          <>
-            <dt>{text.inspector.poolBytes}</dt>
-            <dd class="num">{bytes(each * told.num_blocks)}</dd>
-          </>
-        )}
-        <dt>{text.inspector.started}</dt>
-        <dd class="num">{moment(told.utc_us)}</dd>
-        <dt>{text.inspector.clock}</dt>
-        <dd class="num">
-          {clock(position.value.time)}{' '}
-          <span class="dim">{moment(told.utc_us + position.value.time / 1000).slice(11)}</span>
-        </dd>
-      </dl>
-      <div class="head">
-        <h2>{text.inspector.settings}</h2>
-      </div>
-      <dl class="pairs settings">
-        {Object.entries(told.config ?? {})
-          .filter(([, value]) => value !== null)
-          .map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd class="num">{String(value)}</dd>
-            </div>
-          ))}
-      </dl>
     </>
   );
 }

@@ -1,6 +1,6 @@
 /**
  * The chips of a block table, patched by hand: rows change with every step, and a virtual tree of a thousand chips
- * eleven times a second is what would be felt first.
+ * twenty times a second is what would be felt first.
  */
 
 import { NONE } from '../ledger/generated/constants';
