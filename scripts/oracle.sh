@@ -65,6 +65,6 @@ if [[ -n $only ]]; then
   exit 0
 fi
 named=''
-for argument; do [[ -e ${argument%%::*} ]] && named=1; done
+for argument; do [[ $argument == tests* && -e ${argument%%::*} ]] && named=1; done
 [[ -n $named ]] || set -- tests/oracle "$@"
 PYTHONPATH=engine exec "$environment/bin/python" -m pytest "$@"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from types import SimpleNamespace
 from typing import Any
 
 from vllm.v1.core.kv_cache_utils import get_block_hash
@@ -31,6 +32,9 @@ from tests.oracle.scenario import (
 
 MIRRORED_EVERY = 4
 """In one run of so many the ledger's mirror follows: kvarium's state is then the fold's as well."""
+
+MOST_STEPS = 20_000
+"""So long a run takes at most to finish what is left when its events are over."""
 
 
 class DifferenceError(AssertionError):
@@ -106,12 +110,14 @@ class LockStep:
             self._follow(event)
             if self.ended_early:
                 return
-        for _ in range(3000):
+        for _ in range(MOST_STEPS):
             if self.scheduler.idle:
                 break
             self._step()
             if self.ended_early:
                 return
+        else:
+            raise DifferenceError(f"not idle after {MOST_STEPS} more steps: {self.roster.requests}")
         self.kvarium.assert_nothing_leaks()
         same("requests", 0, self.vllm.get_num_unfinished_requests())
 
@@ -185,9 +191,10 @@ class LockStep:
         self._compare_record(output, removed, queue)
 
     def _mirror(self) -> None:
-        """What was sealed goes through bytes into the fold, and nothing may be found; or, in most runs, is only kept."""
+        """What was sealed goes through bytes into the fold, which then equals vLLM too; or, in most runs, is only kept."""
         if self.mirrored:
             same("violations", self.kvarium.mirror(), [])
+            self._compare_fold()
         else:
             self.kvarium.sealed = self.kvarium._fresh.copy()
             self.kvarium._fresh.clear()
@@ -207,6 +214,26 @@ class LockStep:
         same("waiting", [r.name for r in waiting], [r.request_id for r in self.vllm.waiting])
         for request in running:
             self._compare_request(request)
+
+    def _compare_fold(self) -> None:
+        """What a reader of the ledger knows, against vLLM's own objects."""
+        state = self.kvarium.fold.state
+        tickets = state.blocks.np_ticket
+        order = [block for block in tickets.argsort().tolist() if tickets[block] == tickets[block]]
+        queue = SimpleNamespace(walk=lambda: order)
+        folded = SimpleNamespace(queue=queue, state=state.blocks)
+        compare_pools(folded, self.manager.block_pool, self.hashes)
+        tables = {
+            self.names[state.sequences[sequence].request]: [held[position] for position in sorted(held)]
+            for (sequence, _), held in state.tables.items()
+            if held
+        }
+        theirs = {
+            request.request_id: differences.numbered(self.manager.get_block_ids(request.request_id)[0])
+            for request in self.vllm.running
+        }
+        same("tables of the fold", tables, theirs)
+        self.counts["steps folded"] += 1
 
     def _compare_request(self, request: Request) -> None:
         name, other = request.name, self.vllm.requests[request.name]

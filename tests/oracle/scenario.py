@@ -83,7 +83,7 @@ def generate(seed: int, policy: str, steps: int) -> Scenario:
     block_size = rng.choice([1, 2, 4, 4, 8, 16])
     num_blocks = rng.choice([6, 9, 12, 16, 24, 40])
     seqs = rng.choice([1, 3, 5, 8])
-    budget = max(seqs, rng.choice([3, 7, 16, 40, 100]))
+    budget = max(seqs, rng.choice([3, 7, 16, 40, 100]) * max(1, block_size // 4))
     room = num_blocks * block_size
     length = rng.choice([room, max(2, room // 2), 2 * room])
     longest = max(2, min(room, length) * 2 // 3)

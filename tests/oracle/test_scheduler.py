@@ -15,7 +15,7 @@ LEAST = {"operations": 100_000, "evictions": 5_000, "preemptions": 500, "hits in
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("policy", ["fcfs", "priority"])
 def test_every_step_is_vllms(policy: str, seed: int, size: str) -> None:
-    part = 20 if size == "small" else 1
+    part = 10 if size == "small" else 1
     wanted = {name: least // part for name, least in LEAST.items()}
     counts: Counter[str] = Counter()
     while any(counts[name] < least for name, least in wanted.items()):
