@@ -42,7 +42,7 @@ fi
 full='' elsewhere='' previous=''
 for argument; do
   [[ "$previous $argument" == "--size full" || $argument == --size=full ]] && full=1
-  [[ -e ${argument%%::*} && $argument != tests/oracle* ]] && elsewhere=1
+  [[ $argument == tests* && $argument != tests/oracle* ]] && elsewhere=1
   previous=$argument
 done
 if [[ -n $full && -z $elsewhere ]]; then
