@@ -56,8 +56,8 @@ def may_reset(used: int) -> bool:
 class Scheduler(VllmScheduler):
     """vLLM's own, but for a request that is preempted in the very step that had scheduled it (by priority only).
 
-    vLLM leaves the labels that it gave to this request's blocks in that step, although nobody will compute them; kvarium
-    takes them back before the blocks are freed. Here vLLM's are taken back at the same moment.
+    vLLM leaves the labels that it gave to this request's blocks in that step, although nobody will compute them, so these
+    blocks go to the tail; kvarium takes the labels back first, so they go to the head. Here vLLM's are taken back as well.
     """
 
     unscheduled = 0
