@@ -44,6 +44,11 @@ export class Fold implements Mirror {
   readonly pins = new Pins();
   readonly requests: Requests;
   readonly lanes = new Lanes();
+  /**
+   * The record of the keyframe that it began with. It is not to be undone beyond it: a keyframe lists neither the requests
+   * that have ended nor the sequences that were dropped.
+   */
+  base = -1;
   /** The last record that it holds, the last step, the index of the next operation, ns since the session's start. */
   record = -1;
   step = -1;
@@ -227,6 +232,7 @@ export class Fold implements Mirror {
   /** Take the state of a keyframe in place of all that was known; its digest is checked. */
   load(keyframe: Keyframe): readonly Violation[] {
     this.found = [];
+    this.base = keyframe.record;
     this.record = keyframe.record;
     this.step = keyframe.step;
     this.op = keyframe.op;
@@ -288,6 +294,7 @@ export class Fold implements Mirror {
   }
 
   private place(other: FoldPlace): void {
+    this.base = other.base;
     this.record = other.record;
     this.step = other.step;
     this.op = other.op;
@@ -306,10 +313,11 @@ export class Fold implements Mirror {
     requests.copyFrom(this.requests);
     const lanes = new Lanes();
     lanes.copyFrom(this.lanes);
-    const { record, step, op, time, loaded, verified } = this;
+    const { base, record, step, op, time, loaded, verified } = this;
     const entries = [...tables.map.values()].reduce((sum, table) => sum + table.blocks.length, 0);
     const bytes = this.blocks.snapshotBytes + 4 * entries + 200 * tables.map.size + 400 * requests.rows.size;
     return {
+      base,
       record,
       step,
       op,
@@ -336,6 +344,7 @@ export class Fold implements Mirror {
 }
 
 interface FoldPlace {
+  readonly base: number;
   readonly record: number;
   readonly step: number;
   readonly op: number;

@@ -48,8 +48,16 @@ export class RequestMemory {
   readonly facts = new Map<number, RequestFacts>();
   /** The sequences of requests that ended, as they were then. */
   readonly ended = new Map<number, [number, SequenceRow][]>();
-  /** Sequence → request and index in it, for all that were ever seen. */
-  readonly sequences = new Map<number, { request: number; index: number }>();
+  /** Sequence → request, index in it and parent, for all that were ever seen. */
+  readonly sequences = new Map<number, { request: number; index: number; parent?: number | null }>();
+
+  /** A request has ended. A fold that joined after a sequence was dropped never knew it: what another one knew stays. */
+  remember(request: number, rows: [number, SequenceRow][]): void {
+    const known = new Map(this.ended.get(request));
+    for (const [sequence, row] of known) known.set(sequence, { ...row, dropped: true });
+    for (const [sequence, row] of rows) known.set(sequence, row);
+    this.ended.set(request, [...known]);
+  }
 
   /** The request of a sequence; -1 when it was never seen. */
   requestOf(sequence: number): number {
@@ -85,7 +93,11 @@ export class Requests {
   decide(decision: Decision, step: number, lanes: Lanes, fail: FailDecision): void {
     switch (decision.kind) {
       case 'sequence_created':
-        this.memory.sequences.set(decision.sequence, { request: decision.request, index: decision.index });
+        this.memory.sequences.set(decision.sequence, {
+          request: decision.request,
+          index: decision.index,
+          parent: decision.parent ?? null,
+        });
         if (this.sequences.has(decision.sequence)) fail(`sequence ${decision.sequence} is created twice`);
         this.sequences.set(decision.sequence, {
           request: decision.request,
@@ -138,7 +150,11 @@ export class Requests {
         break;
       case 'sequence_dropped': {
         const row = this.sequences.get(decision.sequence);
+        const known = this.memory.sequences.get(decision.sequence);
         if (row !== undefined) row.dropped = false;
+        // A keyframe does not list what was dropped before it.
+        else if (known !== undefined)
+          this.sequences.set(decision.sequence, { ...known, parent: known.parent ?? null, dropped: false });
         break;
       }
       case 'waiting': {
@@ -182,7 +198,7 @@ export class Requests {
   private end(request: number): void {
     const rows = [...this.sequences].filter(([, row]) => row.request === request);
     for (const [sequence] of rows) this.sequences.delete(sequence);
-    if (rows.length > 0) this.memory.ended.set(request, rows);
+    if (rows.length > 0) this.memory.remember(request, rows);
   }
 
   /** A request comes back, because its end is undone. */
@@ -208,7 +224,11 @@ export class Requests {
       lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
     }
     for (const row of keyframe.sequences ?? []) {
-      this.memory.sequences.set(row.sequence, { request: row.request, index: row.index });
+      this.memory.sequences.set(row.sequence, {
+        request: row.request,
+        index: row.index,
+        parent: row.parent ?? null,
+      });
       this.sequences.set(row.sequence, {
         request: row.request,
         index: row.index,

@@ -83,13 +83,28 @@ describe('a view that is moved through a recording', () => {
     const made = recording(20, 4, 5, 60);
     const { navigator, history, to } = journey(made);
     for (const [index, frame] of made.frames.entries()) history.add(index, frame);
-    await to(40);
+    await to(0);
     const asked = made.asked;
     for (const step of [10, 55, 20, 41, 40, 39, 1]) {
       await to(step);
       expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
     }
     expect(made.asked).toBe(asked);
+  });
+
+  test('is not undone beyond the keyframe that it began with, which does not list what had ended', async () => {
+    const made = recording(20, 4, 5, 60);
+    const { navigator, history, faults, to } = journey(made, { frameBytes: 1 << 20, snapshotBytes: 1 });
+    for (const [index, frame] of made.frames.entries()) history.add(index, frame);
+    await to(55);
+    const { base } = navigator.fold;
+    expect(base).toBeGreaterThan(0);
+    const asked = made.asked;
+    await to(1);
+    expect(navigator.fold.base).toBeLessThan(base);
+    expect(made.asked).toBe(asked + 1);
+    expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(1));
+    expect(faults).toEqual([]);
   });
 
   test('the latest goal wins', async () => {

@@ -163,7 +163,9 @@ export class Navigator {
     const end = Math.min(record + 1, this.handlers.lastRecord());
     const direct =
       fold.loaded &&
-      (fold.step <= goal ? history.holds(fold.record, end) : history.holds(record - 1, fold.record));
+      (fold.step <= goal
+        ? history.holds(fold.record, end)
+        : record >= fold.base && history.holds(record - 1, fold.record));
     const cost = direct ? Math.abs(op - fold.op) : Number.POSITIVE_INFINITY;
     const snapshot = history.snapshotBefore(record);
     if (snapshot === undefined || !history.holds(snapshot.record, end)) return direct;
