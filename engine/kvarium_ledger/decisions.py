@@ -36,13 +36,20 @@ class Change(Decision, frozen=True, kw_only=True):
 
 
 class Submitted(Change, frozen=True, kw_only=True, tag="submitted"):
-    """A request came in and waits. ``name`` is the user's id for it; lengths are in tokens."""
+    """A request came in and waits. ``name`` is the user's id for it; lengths are in tokens.
+
+    ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` candidates. ``lora_name`` and ``cache_salt`` are
+    the extra keys of its blocks' hashes: with other ones the same tokens are another prefix.
+    """
 
     name: str
     prompt_tokens: int
     max_tokens: int
     n: int = 1
     priority: int = 0
+    beam_width: int | None = None
+    lora_name: str | None = None
+    cache_salt: str | None = None
 
 
 class Admitted(Change, frozen=True, kw_only=True, tag="admitted"):
@@ -79,6 +86,22 @@ class SequenceDropped(Decision, frozen=True, kw_only=True, tag="sequence_dropped
     stop_reason: int | str | None = None
 
 
+class Hypothesis(Decision, frozen=True, kw_only=True, tag="hypothesis"):
+    """A beam search has found a whole answer: the ``tokens`` that ``sequence`` had sampled, and ``token`` after them.
+
+    ``token`` is that by which it ended (it enters no sequence's table); None: it ended at its length. ``score`` is the sum
+    of its tokens' log probabilities, divided by its length to the power of the length penalty. The answers of a request
+    are the ``n`` of the highest score; of equal ones the earlier.
+    """
+
+    request: int
+    sequence: int
+    tokens: int
+    score: float
+    reason: Literal["stop", "length"]
+    token: int | None = None
+
+
 class Scheduled(Decision, frozen=True, kw_only=True, tag="scheduled"):
     """A chunk of a prefill is computed in this step: ``tokens`` of ``sequence``, from position ``start``.
 
@@ -95,13 +118,15 @@ class Waiting(Decision, frozen=True, kw_only=True, tag="waiting"):
     """Why a request still waits; logged when the reason changes.
 
     ``reason``: ``blocks`` (it needs ``needs``, ``free`` are free), ``budget`` (the step's tokens are used up),
-    ``max_num_seqs`` (as many run as may) or ``behind`` (another request, ``behind``, stands before it and waits).
+    ``max_num_seqs`` (as many run as may), ``behind`` (another request, ``behind``, stands before it and waits) or
+    ``fragmentation`` (a contiguous cache: ``free`` blocks would do, but the ``largest`` run of free ones does not).
     """
 
     request: int
-    reason: Literal["blocks", "budget", "max_num_seqs", "behind"]
+    reason: Literal["blocks", "budget", "max_num_seqs", "behind", "fragmentation"]
     needs: int | None = None
     free: int | None = None
+    largest: int | None = None
     behind: int | None = None
 
 
@@ -148,6 +173,7 @@ AnyDecision = (
     | Admitted
     | SequenceCreated
     | SequenceDropped
+    | Hypothesis
     | Scheduled
     | Waiting
     | Preempted

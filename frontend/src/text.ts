@@ -169,6 +169,10 @@ export const text = {
         if (step !== undefined) return `${need}; step ${n(step)} found ${n(free ?? 0)} free`;
         return `${need}, ${n(free ?? 0)} free`;
       }
+      case 'fragmentation': {
+        const { needs, free, largest } = reason;
+        return `needs ${plural(needs ?? 0, 'block')} in one run; ${n(free ?? 0)} free, at most ${n(largest ?? 0)} together`;
+      }
       case 'budget':
         return 'the step’s token budget is used up';
       case 'max_num_seqs':
@@ -426,6 +430,7 @@ export const text = {
     admitted: 'admitted',
     sequence_created: 'sequence',
     sequence_dropped: 'dropped',
+    hypothesis: 'answer',
     scheduled: 'scheduled',
     waiting: 'waiting',
     preempted: 'preempted',
@@ -581,6 +586,8 @@ function describe(row: EventRow, blockSize: number): string {
         return d.reason == null
           ? 'ended before its request'
           : `ended before its request: ${d.reason}${stop(d.stop_reason)}`;
+      case 'hypothesis':
+        return `${n(d.tokens + (d.token == null ? 0 : 1))} tokens, ${d.reason}, score ${d.score.toFixed(3)}`;
       case 'scheduled':
         return `prefill of ${n(d.tokens)} from ${n(d.start)}`;
       case 'waiting':

@@ -121,6 +121,7 @@ export class Requests {
         break;
       }
       case 'scheduled':
+      case 'hypothesis':
         break;
       case 'submitted':
         this.memory.facts.set(decision.request, {
@@ -164,6 +165,7 @@ export class Requests {
         break;
       }
       case 'scheduled':
+      case 'hypothesis':
         break;
       default:
         this.move(decision, true, lanes, fail);

@@ -47,6 +47,7 @@ export interface Step {
     | Admitted
     | SequenceCreated
     | SequenceDropped
+    | Hypothesis
     | Scheduled
     | Waiting
     | Preempted
@@ -89,6 +90,9 @@ export interface Operations {
 }
 /**
  * A request came in and waits. ``name`` is the user's id for it; lengths are in tokens.
+ *
+ * ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` candidates. ``lora_name`` and ``cache_salt`` are
+ * the extra keys of its blocks' hashes: with other ones the same tokens are another prefix.
  */
 export interface Submitted {
   kind: 'submitted';
@@ -103,6 +107,9 @@ export interface Submitted {
   max_tokens: number;
   n?: number;
   priority?: number;
+  beam_width?: number | null;
+  lora_name?: string | null;
+  cache_salt?: string | null;
 }
 /**
  * A waiting or preempted request begins to run.
@@ -148,6 +155,23 @@ export interface SequenceDropped {
   stop_reason?: number | string | null;
 }
 /**
+ * A beam search has found a whole answer: the ``tokens`` that ``sequence`` had sampled, and ``token`` after them.
+ *
+ * ``token`` is that by which it ended (it enters no sequence's table); None: it ended at its length. ``score`` is the sum
+ * of its tokens' log probabilities, divided by its length to the power of the length penalty. The answers of a request
+ * are the ``n`` of the highest score; of equal ones the earlier.
+ */
+export interface Hypothesis {
+  kind: 'hypothesis';
+  op: number;
+  request: number;
+  sequence: number;
+  tokens: number;
+  score: number;
+  reason: 'length' | 'stop';
+  token?: number | null;
+}
+/**
  * A chunk of a prefill is computed in this step: ``tokens`` of ``sequence``, from position ``start``.
  *
  * A decode of one token is its ``fill``.
@@ -164,15 +188,17 @@ export interface Scheduled {
  * Why a request still waits; logged when the reason changes.
  *
  * ``reason``: ``blocks`` (it needs ``needs``, ``free`` are free), ``budget`` (the step's tokens are used up),
- * ``max_num_seqs`` (as many run as may) or ``behind`` (another request, ``behind``, stands before it and waits).
+ * ``max_num_seqs`` (as many run as may), ``behind`` (another request, ``behind``, stands before it and waits) or
+ * ``fragmentation`` (a contiguous cache: ``free`` blocks would do, but the ``largest`` run of free ones does not).
  */
 export interface Waiting {
   kind: 'waiting';
   op: number;
   request: number;
-  reason: 'behind' | 'blocks' | 'budget' | 'max_num_seqs';
+  reason: 'behind' | 'blocks' | 'budget' | 'fragmentation' | 'max_num_seqs';
   needs?: number | null;
   free?: number | null;
+  largest?: number | null;
   behind?: number | null;
 }
 /**
