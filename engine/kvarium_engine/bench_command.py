@@ -1,0 +1,20 @@
+"""The commands ``kvarium bench …``."""
+
+from collections.abc import Callable
+
+import typer
+
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = ()
+"""Each adds the command of one bench."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to a command line."""
+    bench = typer.Typer(
+        help="Measure what paged memory saves and costs, on this machine.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    for add in BENCHES:
+        add(bench)
+    app.add_typer(bench, name="bench")
