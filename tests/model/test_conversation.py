@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kvarium_engine.conversation import continuation, opening
+from kvarium_engine.errors import UsageError
 from kvarium_engine.model.tokenizer import Tokenizer, load_tokenizer
 from kvarium_engine.vocabulary import Message
 from kvarium_engine.workload.demo_prompts import prompts
@@ -40,3 +41,17 @@ def test_the_demos_system_prompts_fill_several_blocks_and_leave_room_for_the_res
             assert 90 <= len(tokenizer.encode(subject.system)) <= 140
             first = opening(tokenizer, subject.turns[0], subject.system)
             assert len(first) <= (400 if kind == "text" else 200), subject.name
+
+
+@pytest.mark.parametrize("template", ["{{ messages[0] ", "{{ raise_exception('no such role') }}"])
+def test_a_template_that_can_not_be_used_is_told_when_it_is_loaded(
+    smollm2: Path, tmp_path: Path, template: str
+) -> None:
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((smollm2 / name).read_bytes())
+    (tmp_path / "chat_template.jinja").write_text(template)
+    with pytest.raises(
+        UsageError, match="can't hold a conversation: the chat template refuses this: "
+    ) as raised:
+        load_tokenizer(tmp_path)
+    assert "\n" not in str(raised.value)

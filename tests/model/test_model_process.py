@@ -153,6 +153,26 @@ def test_a_renamed_weight_is_not_made_up(folder: Path, tmp_path: Path) -> None:
         make_runner(asked, resolve(asked), lambda line: None)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "its generation_config.json can't be read: "),
+        ("[]", "its generation_config.json can't be read: TypeError"),
+        ('{"eos_token_id": [1, "</s>"]}', "eos_token_id of its generation_config.json is [1, '</s>']"),
+    ],
+)
+def test_a_broken_generation_config_is_not_passed_over(
+    folder: Path, tmp_path: Path, text: str, message: str
+) -> None:
+    damaged = changed(folder, tmp_path / "damaged")
+    (damaged / "generation_config.json").unlink(missing_ok=True)
+    (damaged / "generation_config.json").write_text(text)
+    with pytest.raises(UsageError) as raised:
+        make_runner(options(damaged), resolve(options(damaged)), lambda line: None)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
 def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
     folder: Path, backend: StubBackend, capfd: pytest.CaptureFixture[str]
 ) -> None:

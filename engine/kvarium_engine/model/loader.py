@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
@@ -56,6 +56,7 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
         kind = config.model_type
         refuse_unpaged(config)
+        check_generation_config(folder)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model, found = AutoModelForCausalLM.from_pretrained(
@@ -83,6 +84,24 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
         if isinstance(error, KeyError) and NAME in error.args:  # it looks among ways of its own
             why = f"{kind} can't be run on a paged cache: no layer calls the attention interface of transformers"
         raise UsageError(f"the model in {folder} can't be loaded: {why}") from None
+
+
+def check_generation_config(folder: Path) -> None:
+    """Raises :class:`ValueError` for a generation_config.json that can't be read, or whose end tokens are none.
+
+    transformers would pass over it in silence, and the model would not know the tokens that end its answers.
+    """
+    if not (folder / "generation_config.json").is_file():
+        return
+    try:
+        found = GenerationConfig.from_pretrained(folder, local_files_only=True).eos_token_id
+    except Exception as error:
+        raise ValueError(f"its generation_config.json can't be read: {one_line(error)}") from None
+    for token in found if isinstance(found, list) else [found]:
+        if token is not None and not isinstance(token, int):
+            raise ValueError(
+                f"eos_token_id of its generation_config.json is {found!r}: token ids are numbers"
+            )
 
 
 def check_weights(found: Any) -> None:

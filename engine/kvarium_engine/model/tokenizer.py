@@ -83,6 +83,12 @@ def load_tokenizer(folder: Path) -> Tokenizer | None:
         return None
     transformers.logging.set_verbosity_error()
     try:
-        return Tokenizer(AutoTokenizer.from_pretrained(folder, local_files_only=True))
+        tokenizer = Tokenizer(AutoTokenizer.from_pretrained(folder, local_files_only=True))
     except Exception as error:
         raise UsageError(f"the tokenizer in {folder} can't be loaded: {error}") from None
+    if tokenizer.has_chat_template:
+        try:
+            tokenizer.chat([Message("user", "Hello")])
+        except ValueError as error:
+            raise UsageError(f"the model in {folder} can't hold a conversation: {error}") from None
+    return tokenizer
