@@ -184,7 +184,7 @@ def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
     run.engine.scheduler.submit(
         array("I", range(2, 40)), SamplingParams(8, temperature=0, ignore_eos=True), name="mine"
     )
-    run.options.steps = 9
+    run.options.steps = 8
     run.run()
     steps = [record for record in backend.records if isinstance(record, Step)]
     sampled = sum(len(record.sampled) for record in backend.records if isinstance(record, Text)) // 4
