@@ -1,8 +1,11 @@
 """Anything that can be asked of an engine with contiguous memory, in any order, beside a naive arena of flags."""
 
+import random
+from collections import Counter
+
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, invariant
+from hypothesis.stateful import initialize, invariant, rule
 
 from kvarium_engine.memory.contiguous import ContiguousPool
 from kvarium_engine.memory.reservation import RESERVE
@@ -29,13 +32,13 @@ class ContiguousMachine(EngineMachine):
     """The rules and invariants of paged memory, and what is true of runs beside them."""
 
     @initialize(
-        blocks=st.integers(4, 40),
-        size=st.sampled_from([1, 2, 4, 8]),
-        budget=st.integers(6, 40),
-        seqs=st.integers(1, 6),
+        blocks=st.integers(12, 40),
+        size=st.sampled_from([2, 4, 8]),
+        budget=st.integers(16, 60),
+        seqs=st.integers(4, 16),
         policy=st.sampled_from(["fcfs", "priority"]),
         reserve=st.sampled_from(RESERVE),
-        length=st.integers(20, 60),
+        length=st.integers(20, 80),
     )
     def start(
         self, blocks: int, size: int, budget: int, seqs: int, policy: str, reserve: str, length: int
@@ -52,6 +55,12 @@ class ContiguousMachine(EngineMachine):
             reserve=reserve,
             runner=self.runner,
         )
+
+    @rule(shapes=st.lists(st.tuples(st.integers(1, 12), st.integers(1, 25)), min_size=2, max_size=6))
+    def submit_a_crowd(self, shapes: list[tuple[int, int]]) -> None:
+        for prompt, output in shapes:
+            self.engine.submit(prompt, max_tokens=output)
+        self.engine.step()
 
     @invariant()
     def each_sequence_holds_one_run_of_what_was_reserved(self) -> None:
@@ -85,3 +94,31 @@ class ContiguousMachine(EngineMachine):
 
 TestContiguousMachine = ContiguousMachine.TestCase
 TestContiguousMachine.settings = settings(stateful_step_count=40)
+
+
+def test_a_crowd_of_all_shapes_waits_for_blocks_and_for_runs_and_leaves_nothing_behind(
+    rng: random.Random,
+) -> None:
+    reasons: Counter[str] = Counter()
+    for reserve in RESERVE:
+        engine = Mirrored(num_blocks=60, block_size=8, length=160, budget=64, seqs=16, reserve=reserve)
+        for _ in range(400):
+            if len(engine.roster.waiting) < 3:
+                shape = rng.randint(1, 60), rng.randint(1, 40)
+                engine.submit(shape[0], max_tokens=shape[1], n=rng.choice((1, 1, 1, 2, 3)))
+            if rng.random() < 0.03 and engine.roster.running:
+                engine.engine.scheduler.abort(rng.choice(engine.roster.running))
+            engine.step()
+            assert engine.pool.arena.runs() == free_runs(engine)  # type: ignore[attr-defined]
+        engine.run()
+        engine.engine.close()
+        engine.mirror()
+        engine.assert_nothing_leaks()
+        assert not engine.decisions(Preempted)
+        waits = [one for one in engine.decisions(Waiting) if one.reason == "fragmentation"]
+        assert all(one.largest < one.needs <= one.free for one in waits if one.largest is not None)
+        reasons += Counter(f"{reserve} {one.reason}" for one in engine.decisions(Waiting))
+    assert reasons["max blocks"] > 5
+    assert reasons["max fragmentation"] == 0, "runs of one length leave no hole that is too short"
+    assert reasons["power-of-two fragmentation"] > 1
+    assert reasons["exact fragmentation"] > 5
