@@ -72,9 +72,10 @@ class Auditor:
         position: list[int] = []
         block: list[int] = []
         for holder in self._sequences():
-            sequence += [holder.id] * len(holder.table)
-            position += range(len(holder.table))
-            block += holder.table
+            held = holder.held
+            sequence += [holder.id] * len(held)
+            position += range(len(held))
+            block += held
         return TableColumns(
             sequence=np.array(sequence, dtype="<u4").tobytes(),
             position=np.array(position, dtype="<u4").tobytes(),

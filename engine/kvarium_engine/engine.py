@@ -11,8 +11,11 @@ from dataclasses import dataclass, field
 
 from kvarium_engine.audit import Auditor, default_interval
 from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.contiguous import ContiguousPool
 from kvarium_engine.memory.prefix_cache import PrefixCache
+from kvarium_engine.memory.reservation import RESERVE, Reservation
 from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.contiguous_scheduler import ContiguousScheduler
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.step_plan import Runner, StepPlan
 from kvarium_ledger.ledger import Ledger, StepTimes
@@ -20,10 +23,17 @@ from kvarium_ledger.records import Keyframe
 
 log = logging.getLogger(__name__)
 
+MEMORY_BACKENDS = ("paged", "contiguous")
+"""``paged``: a block when one is needed. ``contiguous``: a run of blocks a sequence, reserved at admission."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """The engine's sizes and rules by vLLM's names; ``audit_interval`` is in steps (0: one that costs under 1 %)."""
+    """The engine's sizes and rules by vLLM's names; ``audit_interval`` is in steps (0: one that costs under 1 %).
+
+    ``memory_backend`` is one of :data:`MEMORY_BACKENDS`; ``reserve``, one of :data:`RESERVE`, is of the contiguous one, which
+    has no prefix cache and no ``free_order``. Raises :class:`ValueError` for what can't be.
+    """
 
     num_blocks: int
     block_size: int = 16
@@ -32,6 +42,20 @@ class EngineConfig:
     free_order: str = "lru"
     hash_seed: str = "0"
     audit_interval: int = 0
+    memory_backend: str = "paged"
+    reserve: str = "max"
+
+    def __post_init__(self) -> None:
+        if self.audit_interval < 0:
+            raise ValueError(f"audit_interval must not be negative, it is {self.audit_interval}")
+        if self.memory_backend not in MEMORY_BACKENDS:
+            raise ValueError(
+                f"memory_backend is one of {', '.join(MEMORY_BACKENDS)}, not {self.memory_backend!r}"
+            )
+        if self.reserve not in RESERVE:
+            raise ValueError(f"reserve is one of {', '.join(RESERVE)}, not {self.reserve!r}")
+        if self.memory_backend == "contiguous" and self.enable_prefix_caching:
+            raise ValueError("a contiguous cache shares no blocks: it has no prefix cache")
 
 
 class Engine:
@@ -41,20 +65,11 @@ class Engine:
     """
 
     def __init__(self, config: EngineConfig, runner: Runner, ledger: Ledger) -> None:
-        if config.audit_interval < 0:
-            raise ValueError(f"audit_interval must not be negative, it is {config.audit_interval}")
         self.config = config
         self.runner = runner
         self.ledger = ledger
-        cache = None
-        if config.enable_prefix_caching:
-            cache = PrefixCache(
-                config.block_size, config.hash_seed, remember=max(1 << 18, config.num_blocks // 2)
-            )
-        self.pool = BlockPool(config.num_blocks, config.block_size, self.ledger, cache, config.free_order)
-        self.scheduler = Scheduler(
-            config.scheduler, self.pool, self.ledger, runner.eos_tokens, runner.vocabulary
-        )
+        self.scheduler = _scheduler(config, runner, ledger)
+        self.pool: BlockPool = self.scheduler.pool
         self.auditor = Auditor(self.pool, self.scheduler.roster)
         self.audit_interval = config.audit_interval or default_interval(config.num_blocks)
         self.step_ns = 0
@@ -144,3 +159,16 @@ class Engine:
         if self.ledger.pending:
             self.step_without_work()
         self.runner.close()
+
+
+def _scheduler(config: EngineConfig, runner: Runner, ledger: Ledger) -> Scheduler:
+    """A fresh pool of the kind that is asked for, and its scheduler."""
+    blocks, size, limits = config.num_blocks, config.block_size, config.scheduler
+    if config.memory_backend == "contiguous":
+        runs = ContiguousPool(blocks, size, ledger, Reservation(config.reserve, limits.max_model_len))
+        return ContiguousScheduler(limits, runs, ledger, runner.eos_tokens, runner.vocabulary)
+    cache = None
+    if config.enable_prefix_caching:
+        cache = PrefixCache(size, config.hash_seed, remember=max(1 << 18, blocks // 2))
+    pool = BlockPool(blocks, size, ledger, cache, config.free_order)
+    return Scheduler(limits, pool, ledger, runner.eos_tokens, runner.vocabulary)

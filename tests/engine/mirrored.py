@@ -26,7 +26,10 @@ def tokens(seed: int, count: int) -> "array[int]":
 
 
 class Mirrored:
-    """``engine`` is the real one, ``fold`` its mirror, ``violations`` what the mirror found; ``last`` the last step sealed."""
+    """``engine`` is the real one, ``fold`` its mirror, ``violations`` what the mirror found; ``last`` the last step sealed.
+
+    ``reserve``: of a contiguous cache; None: memory is paged.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Mirrored:
         free_order: str = "lru",
         seed: int = 0,
         eos_every: int = 0,
+        reserve: str | None = None,
     ) -> None:
         self.sealed: list[Sealed] = []
         self.records: list[AnyRecord] = []
@@ -53,9 +57,11 @@ class Mirrored:
             num_blocks=num_blocks,
             block_size=block_size,
             scheduler=SchedulerConfig(budget, seqs, length, policy),
-            enable_prefix_caching=caching,
+            enable_prefix_caching=caching and reserve is None,
             free_order=free_order,
             audit_interval=audit_interval,
+            memory_backend="paged" if reserve is None else "contiguous",
+            reserve=reserve or "max",
         )
         self.engine = Engine(
             config, runner or NullRunner(seed, eos_every=eos_every), Ledger(self._fresh.append)

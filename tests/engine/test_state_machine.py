@@ -119,8 +119,9 @@ class EngineMachine(RuleBasedStateMachine):
             for sequence in request.live:
                 assert len(sequence.table) == blocks_for(sequence.computed, pool.block_size)
                 assert sequence.computed < sequence.length <= sequence.limit
-                for position, block in enumerate(sequence.table):
+                for block in sequence.held:
                     holders[block] += 1
+                for position, block in enumerate(sequence.table):
                     full = (position + 1) * pool.block_size <= sequence.computed
                     assert state.filled[block] == pool.block_size or not full
         assert holders == list(state.count), "a count is its entries: there are no pins between steps"

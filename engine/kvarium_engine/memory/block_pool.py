@@ -29,7 +29,7 @@ where they are of no use to a later request and are reused at once."""
 
 
 class Taken:
-    """What :meth:`BlockPool.take` took from the head of the queue, for the ledger: lists with a value a block."""
+    """What was taken out of the queue to be allocated, for the ledger: lists with a value a block."""
 
     __slots__ = ("blocks", "contents", "evicted", "filled", "hits", "tickets")
 
@@ -85,6 +85,10 @@ class BlockPool:
         """Blocks that can be allocated: free and cached ones."""
         return self.queue.size
 
+    def reserved_blocks(self, prompt_tokens: int, max_tokens: int) -> int:
+        """Blocks that each sequence of such a request gets at its admission: none, they are taken when they are needed."""
+        return 0
+
     # -- out of the queue ---------------------------------------------------------------------------------------
 
     def take(self, n: int) -> Taken:
@@ -93,8 +97,11 @@ class BlockPool:
         Nothing is logged: the caller logs an ``evict`` of those that had content, then what it took them for.
         Asserts that so many are in the queue.
         """
+        return self._begin_lives(*self.queue.popleft_n(n))
+
+    def _begin_lives(self, blocks: list[int], tickets: list[float]) -> Taken:
+        """``blocks``, which have just left the queue with these ``tickets``, begin new lives."""
         state = self.state
-        blocks, tickets = self.queue.popleft_n(n)
         count, content, filled = state.count, state.content, state.filled
         generation, hits = state.generation, state.hits
         filled_before: list[int] = []

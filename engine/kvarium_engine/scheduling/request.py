@@ -37,7 +37,8 @@ class Request:
     ``id`` is dense (u32), ``name`` the user's string. ``state`` and ``place`` (its ticket in the waiting or in the
     running queue) are None before it is submitted and after its end. ``live`` are its sequences that go on, in the
     order of their index; before the first admission there is none. ``max_tokens`` is the bound in force; ``watched`` the
-    length of a sequence from which each new token may end it.
+    length of a sequence from which each new token may end it. ``reserved_blocks``: what a contiguous cache sets aside for
+    each of its sequences; 0: blocks are taken when they are needed.
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class Request:
         "prompt",
         "prompt_tokens",
         "reason",
+        "reserved_blocks",
         "stage",
         "started",
         "state",
@@ -70,6 +72,7 @@ class Request:
         self.max_tokens = max_tokens
         stops = params.stop or params.stop_token_ids
         self.watched = self.prompt_tokens + min(params.min_tokens + 1 if stops else max_tokens, max_tokens)
+        self.reserved_blocks = 0
         self.live: list[Sequence] = []
         self.first: Sequence | None = None
         """Sequence 0, also when it has ended before the others."""
@@ -93,8 +96,10 @@ class Request:
     def worst_case_blocks(self, block_size: int) -> int:
         """Blocks that it needs when nothing is shared: those of ``n`` whole sequences.
 
-        A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin.
+        A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves.
         """
+        if self.reserved_blocks:
+            return self.params.n * self.reserved_blocks
         tokens = self.prompt_tokens if self.params.max_tokens is None else self.most_tokens
         return self.params.n * blocks_for(tokens, block_size)
 

@@ -86,6 +86,7 @@ class Roster:
         most = room if params.max_tokens is None else min(params.max_tokens, room)
         request = Request(self._next_request, name, prompt, params, priority, most)
         request.name = name or f"request-{request.id}"
+        request.reserved_blocks = self.pool.reserved_blocks(request.prompt_tokens, most)
         self._next_request += 1
         request.state = "waiting"
         request.place = self.waiting.append(request)
@@ -133,8 +134,10 @@ class Roster:
         if needs <= has:
             return None
         n = request.params.n
-        each = f"each of its {n} sequences may need {needs // n} blocks, together {needs}" if n > 1 else ""
-        return f"{each or f'it may need {needs} blocks'}; the pool has {has}", needs, has, "blocks"
+        verb, run = ("reserves", " in one run") if request.reserved_blocks else ("may need", "")
+        who = f"each of its {n} sequences" if n > 1 else "it"
+        together = f", together {needs}" if n > 1 else ""
+        return f"{who} {verb} {needs // n} blocks{run}{together}; the pool has {has}", needs, has, "blocks"
 
     def find(self, name_or_id: str | int) -> Request | None:
         """The request in the engine with this name, or with this id."""
@@ -211,12 +214,15 @@ class Roster:
                 stop_reason=ending.stop_reason if ending else None,
             )
         )
-        self.pool.let_go(sequence.table, Cause.dropped, sequence.id)
+        self.pool.let_go(sequence.held, Cause.dropped, sequence.id)
 
     # -- stopping -----------------------------------------------------------------------------------------------
 
     def preempt(self, victim: Request, needed_by: Request, lost: int) -> None:
         """Take all blocks from a running request, which waits at the head of the queue; ``lost`` tokens were computed."""
+        assert not victim.reserved_blocks, (
+            f"{victim} has all its blocks reserved: nobody can need more of them"
+        )
         self._stop_running(victim)
         before = victim.place
         victim.state = "preempted"
@@ -289,9 +295,10 @@ class Roster:
 
     def _free(self, request: Request, cause: Cause) -> None:
         for sequence in request.live:
-            if sequence.table:
-                self.pool.let_go(sequence.table, cause, sequence.id)
-                sequence.table = []
+            held = sequence.held
+            if held:
+                self.pool.let_go(held, cause, sequence.id)
+                sequence.table, sequence.ahead = [], range(0)
 
     # -- why it waits -------------------------------------------------------------------------------------------
 
@@ -302,6 +309,7 @@ class Roster:
         needs: int | None = None,
         free: int | None = None,
         behind: int | None = None,
+        largest: int | None = None,
     ) -> None:
         """Log why a request waits, when the reason is another one than before."""
         if request.reason != reason:
@@ -313,6 +321,7 @@ class Roster:
                     reason=reason,  # type: ignore[arg-type]
                     needs=needs,
                     free=free,
+                    largest=largest,
                     behind=behind,
                 )
             )

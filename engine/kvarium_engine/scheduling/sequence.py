@@ -17,6 +17,7 @@ class Sequence:
     ``length``   how many they are
     ``computed`` of how many the keys and values are computed, or will be by the step that was scheduled last
     ``table``    the physical blocks, of which the last may be partly filled: ``ceil(computed / block_size)``
+    ``ahead``    a contiguous cache: the blocks that are reserved for it behind those
     ``labelled`` how many of the table's first blocks are labelled; ``content`` is that of the last of them
 
     ``limit``    the length at which it ends
@@ -28,6 +29,7 @@ class Sequence:
     """
 
     __slots__ = (
+        "ahead",
         "computed",
         "content",
         "ending",
@@ -60,9 +62,15 @@ class Sequence:
         self.ending: Ending | None = None
         self.computed = 0
         self.table: list[int] = []
+        self.ahead = range(0)
         self.labelled = 0
         self.content = NONE
         self.salt = -1
+
+    @property
+    def held(self) -> list[int]:
+        """All blocks that it holds a count of, by their positions."""
+        return [*self.table, *self.ahead]
 
     def forget(self) -> None:
         """The blocks are gone: all is to be computed again."""
