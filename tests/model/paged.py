@@ -36,8 +36,9 @@ class Paged(Mirrored):
         caching: bool = True,
         seed: int = 0,
         vocabulary: Vocabulary | None = None,
+        kv_dtype: torch.dtype | None = None,
     ) -> None:
-        self.runner = TorchRunner(model, vocabulary, "test", num_blocks, block_size, seed)
+        self.runner = TorchRunner(model, vocabulary, "test", num_blocks, block_size, seed, kv_dtype)
         super().__init__(
             num_blocks,
             block_size,
@@ -134,6 +135,18 @@ def check_logits(paged: PreTrainedModel, plain: PreTrainedModel) -> None:
 
 def logits_of(runner: TorchRunner, plan: StepPlan) -> torch.Tensor:
     return runner.forward(Batch(plan, runner.cache.block_size, torch.device("cpu")))
+
+
+def all_logits(runner: TorchRunner, tokens: Sequence[int]) -> torch.Tensor:
+    """The logits ``[tokens, vocabulary]`` of a prompt that is computed at once, in the first blocks."""
+    request = Request(0, "r", array("I", tokens), SamplingParams(), 0, runner.cache.block_size)
+    sequence = DecodeSequence(0, request, 0, array("I", tokens))
+    sequence.computed = len(tokens)
+    sequence.table = list(range(-(-len(tokens) // runner.cache.block_size)))
+    plan = StepPlan(0, prefills=[Prefill(sequence, 0, len(tokens), 1)])
+    batch = Batch(plan, runner.cache.block_size, torch.device("cpu"))
+    batch.rows = torch.arange(len(tokens))
+    return runner.forward(batch).float()
 
 
 def check_second_owner(paged: PreTrainedModel, plain: PreTrainedModel, max_tokens: int = 30) -> None:
