@@ -12,14 +12,12 @@ import typer
 from kvarium_engine.capacity import GIB, Capacity
 from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, CardUse, kv_cache_bytes
 from kvarium_engine.errors import UsageError
-from kvarium_engine.model.choice import ModelChoice, check_dtype
+from kvarium_engine.model.choice import ModelChoice, check_dtypes, dtypes
 from kvarium_engine.model.geometry import KV_DTYPE_BYTES, read_config
 from kvarium_engine.model.store import KNOWN, find_config
 from kvarium_engine.model.weights import weight_bytes
 from kvarium_engine.options import Options, check_sizes
 from kvarium_engine.pool_size import KV_CACHE_MEMORY_BYTES, size_for_model
-
-KV_CACHE_DTYPES = ("auto", "fp8_e4m3")
 
 
 @dataclass(slots=True)
@@ -57,7 +55,7 @@ class Answer:
         return {
             "model": self.model.name,
             "dtype": self.model.dtype,
-            "kv_cache_dtype": self.model.kv_cache_dtype or self.model.dtype,
+            "kv_cache_dtype": self.model.kv_dtype,
             "layers": geometry.layers,
             "kv_heads": geometry.kv_heads,
             "head_dim": geometry.head_dim,
@@ -84,7 +82,7 @@ class Answer:
     def table(self) -> str:
         """All of it for a person."""
         geometry, pool = self.model.geometry, self.pool
-        number = self.model.kv_cache_dtype or self.model.dtype
+        number = self.model.kv_dtype
         longest = geometry.max_position_embeddings
         formula = (
             f"2 (K, V) × {geometry.layers} layers × {geometry.kv_heads} KV heads × head_dim {geometry.head_dim} × "
@@ -115,9 +113,7 @@ class Answer:
 
 def answer(asked: Asked) -> Answer:
     """Do the sum. Raises :class:`UsageError` in one line."""
-    check_dtype(asked.dtype)
-    if asked.kv_cache_dtype not in KV_CACHE_DTYPES:
-        raise UsageError(f"--kv-cache-dtype is {' or '.join(KV_CACHE_DTYPES)}, not {asked.kv_cache_dtype!r}")
+    check_dtypes(asked.dtype, asked.kv_cache_dtype)
     options = Options(
         block_size=asked.block_size,
         max_model_len=asked.max_model_len,
@@ -134,8 +130,7 @@ def answer(asked: Asked) -> Answer:
         name=_name(asked.model, path),
         folder=path.parent,
         geometry=geometry,
-        dtype=geometry.dtype if asked.dtype == "auto" else asked.dtype,
-        kv_cache_dtype=None if asked.kv_cache_dtype == "auto" else asked.kv_cache_dtype,
+        **dtypes(geometry, asked.dtype, asked.kv_cache_dtype),
     )
     weights, weights_from = weight_bytes(config, geometry, path.parent, model.dtype)
     if asked.weights_gib is not None:
@@ -234,7 +229,7 @@ def capacity(
         str, typer.Option(help="auto (as the weights are stored), float32, bfloat16 or float16.")
     ] = "auto",
     kv_cache_dtype: Annotated[
-        str, typer.Option(help="auto (the model's) or fp8_e4m3: one byte a number.")
+        str, typer.Option(help="auto (the model's), or fp8 (fp8_e4m3): one byte a number.")
     ] = "auto",
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
     max_model_len: Annotated[

@@ -40,6 +40,12 @@ def engine(
     dtype: Annotated[
         str, typer.Option(help="auto (as the weights are stored), float32, bfloat16 or float16.")
     ] = "auto",
+    kv_cache_dtype: Annotated[
+        str,
+        typer.Option(
+            help="Of keys and values: auto (the model's), or fp8 (fp8_e4m3), a byte a number, with the checkpoint's scales."
+        ),
+    ] = "auto",
     trace: Annotated[
         Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
     ] = None,
@@ -139,6 +145,7 @@ def engine(
         runner=runner,
         model=model,
         dtype=dtype,
+        kv_cache_dtype=kv_cache_dtype,
         trace=trace,
         speed=speed,
         mix=mix,

@@ -64,6 +64,7 @@ class Options:
     runner: str | None = None
     model: str | None = None
     dtype: str = "auto"
+    kv_cache_dtype: str = "auto"
     trace: Path | None = None
     speed: float = 1.0
     mix: bool | None = None
@@ -218,6 +219,7 @@ def _model(options: Options) -> ModelChoice | None:
             )
         for option, given in (
             ("--dtype", options.dtype != "auto"),
+            ("--kv-cache-dtype", options.kv_cache_dtype != "auto"),
             ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes is not None),
             ("--gpu-memory-utilization", options.gpu_memory_utilization is not None),
         ):
@@ -228,7 +230,7 @@ def _model(options: Options) -> ModelChoice | None:
         raise UsageError(f"--runner null runs no model, but --model {options.model} is given")
     if options.gpu_memory_utilization is not None and not card_there():
         raise UsageError(NO_CARD)
-    return choose_model(options.model, options.dtype)
+    return choose_model(options.model, options.dtype, options.kv_cache_dtype)
 
 
 def _workload(options: Options, model: ModelChoice | None) -> WorkloadName:

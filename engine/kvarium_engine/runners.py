@@ -9,6 +9,7 @@ from kvarium_engine.capacity import GIB
 from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_cache_bytes
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import ModelChoice
+from kvarium_engine.model.geometry import FP8_NAME
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.profiling import measure
 from kvarium_engine.options import NO_CARD, Options, Resolved, resized
@@ -37,6 +38,8 @@ def _torch_runner(
     say(f"loading {model.name}")
 
     from kvarium_engine.model.cuda_memory import memory_of
+    from kvarium_engine.model.kv_cache import KV_DTYPES
+    from kvarium_engine.model.kv_scales import kv_scales
     from kvarium_engine.model.loader import choose_device, load_model, use_threads
     from kvarium_engine.model.tokenizer import load_tokenizer
     from kvarium_engine.model.torch_runner import TorchRunner
@@ -56,10 +59,20 @@ def _torch_runner(
         f"loaded in {time.monotonic() - loading:.1f} s"
     )
     vocabulary = load_tokenizer(model.folder)
+    scales = None
+    if model.kv_dtype == FP8_NAME:
+        scales = kv_scales(model.folder, model.geometry.layers)
 
     def make(num_blocks: int) -> TorchRunner:
         return TorchRunner(
-            module, vocabulary, model.name, num_blocks, resolved.config.block_size, options.seed
+            module,
+            vocabulary,
+            model.name,
+            num_blocks,
+            resolved.config.block_size,
+            options.seed,
+            KV_DTYPES[model.kv_dtype],
+            scales,
         )
 
     if memory is not None and not resolved.sized:
@@ -72,6 +85,9 @@ def _torch_runner(
         runner = make(pool.num_blocks)
     for line in pool.lines():
         say(line)
+    if model.kv_dtype == FP8_NAME:
+        told = "1, as the checkpoint tells none" if scales is None else "those of the checkpoint"
+        say(f"keys and values are kept as {FP8_NAME}; their scales are {told}")
     say(f"{model.name} is ready after {time.monotonic() - began:.1f} s")
     if vocabulary is None:
         say(f"{model.name} has no tokenizer: prompts are given as token ids")

@@ -167,6 +167,8 @@ def test_every_block_size_holds_as_many_tokens_but_for_the_last_block(block_size
 
 def test_keys_and_values_in_fp8_take_half(config: Path) -> None:
     plain, small = asked(config), asked(config, kv_cache_dtype="fp8_e4m3")
+    assert small.facts() == asked(config, kv_cache_dtype="fp8").facts()
+    assert small.facts()["kv_cache_dtype"] == "fp8_e4m3"
     assert 2 * small.pool.bytes_per_token == plain.pool.bytes_per_token
     assert small.pool.num_blocks == 2 * plain.pool.num_blocks
     assert small.weights == plain.weights
@@ -321,7 +323,7 @@ def test_the_table_spells_the_sum_out_and_json_says_the_same(config: Path) -> No
     ("options", "message"),
     [
         ({"dtype": "int4"}, "--dtype is auto, float32, bfloat16, float16, not 'int4'"),
-        ({"kv_cache_dtype": "fp4"}, "--kv-cache-dtype is auto or fp8_e4m3, not 'fp4'"),
+        ({"kv_cache_dtype": "fp4"}, "--kv-cache-dtype is auto, fp8, fp8_e4m3, not 'fp4'"),
         ({"block_size": 12}, "--block-size must be a power of two from 1 to 256, not 12"),
         ({"max_model_len": 0}, "--max-model-len must be at least 1, not 0"),
         ({"max_model_len": 200_000}, "--max-model-len 200000 is more than the 131072 positions of llama-8b"),

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.llama2c import BOS, Llama2cTokens, load_llama2c
-from tests.model.paged import Paged, generate
+from tests.model.paged import Paged, check_tokens, generate
 
 KNOWN = (
     "Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a "
@@ -69,48 +68,13 @@ def test_files_that_are_none_are_refused_in_one_line(tmp_path: Path, stories: Pa
         Llama2cTokens(words, 512)
 
 
-def test_the_classic_faults_change_its_tokens_and_what_an_earlier_request_left_does_not(
-    stories: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The faults: a decoded token's position taken as 0, a slot that is not filled attended to, the wrong KV head."""
-    from kvarium_engine.kernels import paged_attention as kernels
-    from kvarium_engine.model import attention
-    from kvarium_engine.model.batch import Batch
-
+def test_what_an_earlier_request_left_does_not_change_its_tokens(stories: Path) -> None:
     model = load_llama2c(stories)
     right = Paged(model, num_blocks=32).greedy([[BOS]], 60)
-
-    original = Batch.__init__
-
-    def at_zero(self: Batch, *arguments: object) -> None:
-        original(self, *arguments)  # type: ignore[arg-type]
-        self.positions[: self.decodes] = 0
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Batch, "__init__", at_zero)
-        assert Paged(model, num_blocks=32).greedy([[BOS]], 60) != right
-
-    def everything(*arguments: torch.Tensor) -> torch.Tensor:
-        query, keys, values, context, _, scaling = arguments
-        # One slot more than is filled: of a zeroed cache, so a score of 0, and a weight of e⁰.
-        wider = torch.cat([context, context[:, -1:] + 1], dim=1)
-        return kernels.decode_attention(
-            query, keys, values, wider, torch.ones_like(wider, dtype=torch.bool), scaling
-        )  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(attention, "decode_attention", everything)
-        assert Paged(model, num_blocks=32).greedy([[BOS]], 60) != right
-
-    def swapped(*arguments: torch.Tensor) -> torch.Tensor:
-        query, keys, values, *rest = arguments
-        return kernels.decode_attention(query, keys.roll(1, dims=2), values.roll(1, dims=2), *rest)  # type: ignore[arg-type]
-
-    with monkeypatch.context() as patch:
-        patch.setattr(attention, "decode_attention", swapped)
-        assert Paged(model, num_blocks=32).greedy([[BOS]], 60) != right
-
     engine = Paged(model, num_blocks=32)
-    engine.ask([BOS, 300, 301], 40)
-    engine.answers()
+    engine.answers(engine.ask([BOS, 300, 301], 40))
     assert engine.greedy([[BOS]], 60) == right
+
+
+def test_100_of_its_tokens_are_those_without_any_cache(stories: Path) -> None:
+    check_tokens(load_llama2c(stories), load_llama2c(stories, attention="sdpa"))

@@ -64,6 +64,9 @@ def test_the_pool_is_sized_by_blocks_or_by_bytes(folder: Path) -> None:
     assert sized.config.scheduler.max_model_len == 24 * 16
     assert resolve(options(folder, num_blocks=64)).config.scheduler.max_model_len == 512
     assert resolve(options(folder, dtype="bfloat16", kv_cache_memory_bytes=100_000)).config.num_blocks == 48
+    for fp8 in ("fp8", "fp8_e4m3"):
+        quarter = options(folder, kv_cache_dtype=fp8, kv_cache_memory_bytes=102_400)
+        assert resolve(quarter).config.num_blocks == 100, "a block in FP8 takes 1,024 bytes, not 4,096"
 
 
 @pytest.mark.parametrize(
@@ -77,6 +80,7 @@ def test_the_pool_is_sized_by_blocks_or_by_bytes(folder: Path) -> None:
         ({"step_ms": 1.0}, "--step-ms is the null runner's"),
         ({"runner": "null"}, "--runner null runs no model"),
         ({"dtype": "int4"}, "--dtype is auto, float32, bfloat16, float16, not 'int4'"),
+        ({"kv_cache_dtype": "fp8_e5m2"}, "--kv-cache-dtype is auto, fp8, fp8_e4m3, not 'fp8_e5m2'"),
     ],
 )
 def test_what_does_not_fit_together_is_refused_in_one_line(
@@ -202,6 +206,7 @@ def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
         {"num_blocks": 77, "max_model_len": 200},
         {"kv_cache_memory_bytes": 1_000_000, "block_size": 8},
         {"dtype": "bfloat16", "num_blocks": 5},
+        {"kv_cache_dtype": "fp8", "kv_cache_memory_bytes": 1_000_000},
     ],
 )
 def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
@@ -223,7 +228,13 @@ def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
     assert hello.num_blocks == facts["num_gpu_blocks"]
     assert hello.config["num_gpu_blocks_override"] == given.get("num_blocks")
     assert hello.config["gpu_memory_utilization"] is None
-    for name in ("num_gpu_blocks", "kv_cache_bytes_per_token", "maximum_concurrency", "max_model_len"):
+    for name in (
+        "num_gpu_blocks",
+        "kv_cache_bytes_per_token",
+        "maximum_concurrency",
+        "max_model_len",
+        "kv_cache_dtype",
+    ):
         assert hello.config[name] == facts[name], name
 
 

@@ -1,19 +1,19 @@
 """The paged engine with a small random model: its tokens are those of transformers, however the work is cut up."""
 
-import random
-from array import array
-
 import pytest
 import torch
 from transformers import MistralConfig, PreTrainedModel, Qwen2Config
 
-from kvarium_engine.model.batch import Batch
 from kvarium_engine.model.torch_runner import TorchRunner
-from kvarium_engine.scheduling.request import Request
-from kvarium_engine.scheduling.sampling_params import SamplingParams
-from kvarium_engine.scheduling.sequence import Sequence
-from kvarium_engine.scheduling.step_plan import Prefill, StepPlan
-from tests.model.paged import Paged, generate
+from tests.model.paged import (
+    Paged,
+    check_broadcast,
+    check_logits,
+    check_second_owner,
+    check_tokens,
+    generate,
+    random_prompt,
+)
 from tests.model.tiny import made, small_llama
 
 
@@ -27,11 +27,7 @@ def plain() -> PreTrainedModel:
     return made(small_llama(), attention="sdpa")
 
 
-def prompt(seed: int, count: int, vocabulary: int = 97) -> list[int]:
-    return [random.Random(seed + i * 1009).randrange(2, vocabulary) for i in range(count)]
-
-
-PROMPTS = [prompt(seed, count) for seed, count in enumerate((1, 5, 16, 17, 32, 40, 77))]
+PROMPTS = [random_prompt(seed, count) for seed, count in enumerate((1, 5, 16, 17, 32, 40, 77))]
 
 
 def test_greedy_tokens_are_those_of_transformers_alone(
@@ -58,8 +54,8 @@ def test_a_prompt_in_chunks_gives_the_same_tokens(
 
 
 def test_a_prefix_hit_gives_the_same_tokens(paged: PreTrainedModel, plain: PreTrainedModel) -> None:
-    common = prompt(50, 48)
-    first, second = common + prompt(51, 9), common + prompt(52, 20)
+    common = random_prompt(50, 48)
+    first, second = common + random_prompt(51, 9), common + random_prompt(52, 20)
     engine = Paged(paged)
     expected = [generate(plain, first), generate(plain, second)]
     assert engine.greedy([first]) == expected[:1]
@@ -72,7 +68,7 @@ def test_a_prefix_hit_gives_the_same_tokens(paged: PreTrainedModel, plain: PreTr
 def test_all_of_three_greedy_samples_are_the_same_and_blocks_were_copied(
     paged: PreTrainedModel, plain: PreTrainedModel
 ) -> None:
-    asked = prompt(60, 41)
+    asked = random_prompt(60, 41)
     engine = Paged(paged)
     (answers,) = engine.answers(engine.ask(asked, n=3))
     assert answers == [generate(plain, asked)] * 3
@@ -85,7 +81,7 @@ def test_all_of_three_greedy_samples_are_the_same_and_blocks_were_copied(
 def test_preempted_requests_go_on_with_the_same_tokens(
     paged: PreTrainedModel, plain: PreTrainedModel
 ) -> None:
-    prompts = [prompt(70 + i, 20 + i) for i in range(6)]
+    prompts = [random_prompt(70 + i, 20 + i) for i in range(6)]
     engine = Paged(paged, num_blocks=24)
     assert engine.greedy(prompts) == [generate(plain, asked) for asked in prompts]
     assert engine.operations()["free", "preempted"] > 0
@@ -93,7 +89,7 @@ def test_preempted_requests_go_on_with_the_same_tokens(
 
 
 def test_samples_that_are_preempted_and_fork_again_go_on_with_the_same_tokens(paged: PreTrainedModel) -> None:
-    asked = [prompt(80 + i, 21) for i in range(3)]
+    asked = [random_prompt(80 + i, 21) for i in range(3)]
 
     def run(num_blocks: int) -> tuple[list[list[list[int]]], bool]:
         engine = Paged(paged, num_blocks=num_blocks)
@@ -108,11 +104,11 @@ def test_samples_that_are_preempted_and_fork_again_go_on_with_the_same_tokens(pa
 
 
 def test_a_sampled_token_depends_on_its_seed_and_not_on_who_runs_beside_it(paged: PreTrainedModel) -> None:
-    asked = prompt(90, 30)
+    asked = random_prompt(90, 30)
     alone = Paged(paged)
     (answer,) = alone.answers(alone.ask(asked, 40, temperature=1.0, seed=7))
     crowd = Paged(paged)
-    others = [crowd.ask(prompt(91 + i, 10 * i + 3), 40, temperature=1.0, seed=i) for i in range(4)]
+    others = [crowd.ask(random_prompt(91 + i, 10 * i + 3), 40, temperature=1.0, seed=i) for i in range(4)]
     again = crowd.answers(*others, crowd.ask(asked, 40, temperature=1.0, seed=7))[-1]
     other = Paged(paged)
     (third,) = other.answers(other.ask(asked, 40, temperature=1.0, seed=8))
@@ -123,7 +119,7 @@ def test_a_sampled_token_depends_on_its_seed_and_not_on_who_runs_beside_it(paged
 def test_requests_without_a_seed_follow_the_engines(paged: PreTrainedModel) -> None:
     def run(seed: int) -> list[list[int]]:
         engine = Paged(paged, seed=seed)
-        requests = [engine.ask(prompt(95, 8), 30, temperature=1.0) for _ in range(2)]
+        requests = [engine.ask(random_prompt(95, 8), 30, temperature=1.0) for _ in range(2)]
         return [answer[0] for answer in engine.answers(*requests)]
 
     first, second = run(1)
@@ -142,7 +138,7 @@ def test_requests_without_a_seed_follow_the_engines(paged: PreTrainedModel) -> N
 )
 def test_other_architectures_give_their_own_tokens(config: object) -> None:
     paged, plain = made(config), made(config, attention="eager")  # type: ignore[arg-type]
-    prompts = [prompt(100 + i, 9 + 12 * i) for i in range(3)]
+    prompts = [random_prompt(100 + i, 9 + 12 * i) for i in range(3)]
     assert Paged(paged, budget=24).greedy(prompts, 60) == [generate(plain, p, 60) for p in prompts]
 
 
@@ -151,41 +147,38 @@ def test_a_model_that_attends_otherwise_is_refused(plain: PreTrainedModel) -> No
         TorchRunner(plain, None, "test", 8)
 
 
+def test_100_greedy_tokens_are_those_without_any_cache(
+    paged: PreTrainedModel, plain: PreTrainedModel
+) -> None:
+    check_tokens(paged, plain)
+
+
 def test_logits_are_close_to_those_of_one_forward_and_slots_that_are_not_filled_are_not_read(
     paged: PreTrainedModel, plain: PreTrainedModel
 ) -> None:
-    asked = prompt(110, 43)
-    runner = TorchRunner(paged, None, "test", num_blocks=20, block_size=8)
-    runner.cache.pool.fill_(torch.nan)  # what is read without being written shows
-    request = Request(0, "r", array("I", asked), SamplingParams(temperature=0), 0, 8)
-    sequence = Sequence(0, request, 0, array("I", asked))
-    sequence.table = [7, 3, 11, 0, 5, 19]
-    found = []
-    for start, end in ((0, 13), (13, 42)):
-        plan = StepPlan(0, prefills=[Prefill(sequence, start, end - start, 1)])
-        sequence.computed = end
-        found.append(logits_of(runner, plan))
-    sequence.computed = 43
-    found.append(logits_of(runner, StepPlan(0, decodes=[sequence])))
-    with torch.inference_mode():
-        expected = plain(input_ids=torch.tensor([asked])).logits[0, [12, 41, 42]]
-    torch.testing.assert_close(torch.cat(found), expected, atol=2e-5, rtol=1e-4)
+    check_logits(paged, plain)
 
 
-def logits_of(runner: TorchRunner, plan: StepPlan) -> torch.Tensor:
-    return runner.forward(Batch(plan, runner.cache.block_size, torch.device("cpu")))
+def test_a_blocks_next_owner_reads_nothing_of_the_one_before(
+    paged: PreTrainedModel, plain: PreTrainedModel
+) -> None:
+    check_second_owner(paged, plain)
+
+
+def test_kv_heads_are_broadcast_and_never_copied() -> None:
+    check_broadcast()
 
 
 def test_a_step_whose_logits_are_no_numbers_ends_its_requests_and_the_engine_goes_on(
     paged: PreTrainedModel, plain: PreTrainedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     engine = Paged(paged)
-    lost = engine.ask(prompt(120, 33), 50)
+    lost = engine.ask(random_prompt(120, 33), 50)
     engine.step(3)
     engine.runner.cache.pool[:, :, lost.live[0].table[0]] = torch.nan
     engine.step()
     assert lost.state is None
     assert "the logits are not numbers" in caplog.text
     assert engine.operations()["evict", "failed_step"] == 0
-    asked = prompt(121, 20)
+    asked = random_prompt(121, 20)
     assert engine.greedy([asked], 20) == [generate(plain, asked, 20)]

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 
 import torch
 
+from kvarium_engine.kernels.fp8 import movable
+
 
 def copy_blocks(pool: torch.Tensor, sources: Sequence[int], targets: Sequence[int]) -> None:
     """Copy the blocks ``sources`` to ``targets``, pairwise, in ``pool`` (see above).
@@ -21,4 +23,5 @@ def copy_blocks(pool: torch.Tensor, sources: Sequence[int], targets: Sequence[in
     """
     source = torch.tensor(sources, dtype=torch.int64, device=pool.device)
     target = torch.tensor(targets, dtype=torch.int64, device=pool.device)
-    pool.index_copy_(2, target, pool.index_select(2, source))
+    numbers = movable(pool)
+    numbers.index_copy_(2, target, numbers.index_select(2, source))

@@ -13,11 +13,15 @@ never copied.
 A ``softcap`` c bounds the scores before they are masked: c · tanh(score / c). torch's attention can't do that, so the scores
 are made by hand then.
 
+A pool of FP8 is read as the dtype of the queries, times the ``scales`` of its keys and its values.
+
 Bytes moved a decoded token: the keys and values of its context once, 2 × context × kv_heads × head_dim × itemsize.
 """
 
 import torch
 from torch.nn.functional import scaled_dot_product_attention
+
+from kvarium_engine.kernels.fp8 import NO_SCALES, Scales, dequantized
 
 
 def decode_attention(
@@ -28,6 +32,7 @@ def decode_attention(
     mask: torch.Tensor,
     scaling: float,
     softcap: float | None = None,
+    scales: Scales = NO_SCALES,
 ) -> torch.Tensor:
     """One new token a sequence attends to its context, its own key included.
 
@@ -37,8 +42,8 @@ def decode_attention(
     """
     sequences, heads, head_dim = query.shape
     kv_heads = key_pool.shape[2]
-    key = key_pool.flatten(0, 1)[context].transpose(1, 2)
-    value = value_pool.flatten(0, 1)[context].transpose(1, 2)
+    key = read(key_pool, context, scales[0], query.dtype).transpose(1, 2)
+    value = read(value_pool, context, scales[1], query.dtype).transpose(1, 2)
     # The query heads that share a KV head stand in the place of query positions, which broadcasts it without a copy.
     grouped = query.view(sequences, kv_heads, heads // kv_heads, head_dim)
     mask = mask[:, None, None, :]
@@ -57,6 +62,7 @@ def prefill_attention(
     mask: torch.Tensor,
     scaling: float,
     softcap: float | None = None,
+    scales: Scales = NO_SCALES,
 ) -> torch.Tensor:
     """A chunk of one sequence's tokens attends to what stands before each of them, earlier chunks included.
 
@@ -66,8 +72,8 @@ def prefill_attention(
     tokens, heads, head_dim = query.shape
     kv_heads = key_pool.shape[2]
     group = heads // kv_heads
-    key = key_pool.flatten(0, 1)[context].transpose(0, 1)
-    value = value_pool.flatten(0, 1)[context].transpose(0, 1)
+    key = read(key_pool, context, scales[0], query.dtype).transpose(0, 1)
+    value = read(value_pool, context, scales[1], query.dtype).transpose(0, 1)
     if softcap is not None:
         # The group stands in the place of query positions, as in a decode; head h is of KV head h // group.
         rows = (
@@ -84,6 +90,11 @@ def prefill_attention(
         grouped, key[:, None].expand(wide), value[:, None].expand(wide), attn_mask=mask, scale=scaling
     )
     return out.permute(2, 0, 1, 3).reshape(tokens, heads, head_dim)
+
+
+def read(pool: torch.Tensor, context: torch.Tensor, scale: float, dtype: torch.dtype) -> torch.Tensor:
+    """The keys or values of the slots ``context`` (i64), ``[*context, kv_heads, head_dim]``."""
+    return dequantized(pool.flatten(0, 1)[context], scale, dtype)
 
 
 def capped_attention(

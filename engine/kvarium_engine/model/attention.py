@@ -68,10 +68,11 @@ def paged_attention(
     batch, cache = current
     layer = layer_of(module, cache)
     keys, values = cache.layer(layer)
+    scales = cache.scales[layer]
     refuse_other_attention(key, value, keys, attention_mask, kwargs)
     if scaling is None:
         scaling = query.shape[-1] ** -0.5
-    write_kv(key[0].transpose(0, 1), value[0].transpose(0, 1), keys, values, batch.slots)
+    write_kv(key[0].transpose(0, 1), value[0].transpose(0, 1), keys, values, batch.slots, scales)
     rows = query[0].transpose(0, 1)
     parts: list[torch.Tensor] = []
     if batch.decodes:
@@ -80,7 +81,9 @@ def paged_attention(
             place = torch.arange(mask.shape[1], device=mask.device)
             mask = mask & (place >= batch.lengths[:, None] - sliding_window)
         parts.append(
-            decode_attention(rows[: batch.decodes], keys, values, batch.context, mask, scaling, softcap)
+            decode_attention(
+                rows[: batch.decodes], keys, values, batch.context, mask, scaling, softcap, scales
+            )
         )
     for chunk in batch.chunks:
         place = torch.arange(len(chunk.context), device=query.device)
@@ -90,7 +93,7 @@ def paged_attention(
             mask = mask & (place > asked - sliding_window)
         parts.append(
             prefill_attention(
-                rows[chunk.first : chunk.last], keys, values, chunk.context, mask, scaling, softcap
+                rows[chunk.first : chunk.last], keys, values, chunk.context, mask, scaling, softcap, scales
             )
         )
     out = parts[0] if len(parts) == 1 else torch.cat(parts)

@@ -5,33 +5,38 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvarium_engine.errors import UsageError
-from kvarium_engine.model.geometry import DTYPE_BYTES, Geometry, read_geometry
+from kvarium_engine.model.geometry import DTYPE_BYTES, FP8_NAME, Geometry, read_geometry
 from kvarium_engine.model.store import find
 
 NEEDS = ("torch", "transformers", "safetensors")
+
+KV_CACHE_DTYPES = {"auto": None, "fp8": FP8_NAME, FP8_NAME: FP8_NAME}
+"""What ``--kv-cache-dtype`` may be, in vLLM's words, and what keys and values are kept as then; None: as the model's dtype."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
     """A model: ``name`` as it is told (a known name, or its folder's), where it lies, its sizes, and its ``dtype``.
 
-    ``kv_cache_dtype``: that of its keys and values, None where it is the model's.
+    ``kv_dtype``: that of its keys and values.
     """
 
     name: str
     folder: Path
     geometry: Geometry
     dtype: str
-    kv_cache_dtype: str | None = None
+    kv_dtype: str
 
     @property
     def kv_bytes_per_token(self) -> int:
         """Bytes of keys and values of one token, in all layers."""
-        return self.geometry.kv_bytes_per_token(self.kv_cache_dtype or self.dtype)
+        return self.geometry.kv_bytes_per_token(self.kv_dtype)
 
 
-def choose_model(model: str, dtype: str = "auto") -> ModelChoice:
+def choose_model(model: str, dtype: str = "auto", kv_cache_dtype: str = "auto") -> ModelChoice:
     """The model that is known as ``model``, or lies in that folder. ``dtype`` auto: that of the stored weights.
+
+    ``kv_cache_dtype`` is one of :data:`KV_CACHE_DTYPES`.
 
     Raises :class:`UsageError` in one line.
     """
@@ -41,7 +46,7 @@ def choose_model(model: str, dtype: str = "auto") -> ModelChoice:
             f"a model needs {' and '.join(missing)}, not installed here: pip install 'kvarium[engine]'; "
             "--runner null works without"
         )
-    check_dtype(dtype)
+    check_dtypes(dtype, kv_cache_dtype)
     folder = find(model)
     geometry = read_geometry(folder)
     known = folder.name != Path(model).name
@@ -49,11 +54,19 @@ def choose_model(model: str, dtype: str = "auto") -> ModelChoice:
         name=model if known else folder.resolve().name,
         folder=folder,
         geometry=geometry,
-        dtype=geometry.dtype if dtype == "auto" else dtype,
+        **dtypes(geometry, dtype, kv_cache_dtype),
     )
 
 
-def check_dtype(dtype: str) -> None:
-    """Raises :class:`UsageError` for what is no ``--dtype``."""
+def dtypes(geometry: Geometry, dtype: str, kv_cache_dtype: str) -> dict[str, str]:
+    """``dtype`` and ``kv_dtype`` as they are where these options are given."""
+    weights = geometry.dtype if dtype == "auto" else dtype
+    return {"dtype": weights, "kv_dtype": KV_CACHE_DTYPES[kv_cache_dtype] or weights}
+
+
+def check_dtypes(dtype: str, kv_cache_dtype: str) -> None:
+    """Raises :class:`UsageError` for what is no ``--dtype`` or no ``--kv-cache-dtype``."""
     if dtype != "auto" and dtype not in DTYPE_BYTES:
         raise UsageError(f"--dtype is auto, {', '.join(DTYPE_BYTES)}, not {dtype!r}")
+    if kv_cache_dtype not in KV_CACHE_DTYPES:
+        raise UsageError(f"--kv-cache-dtype is {', '.join(KV_CACHE_DTYPES)}, not {kv_cache_dtype!r}")

@@ -8,7 +8,8 @@ from typing import Any
 from kvarium_engine.errors import UsageError
 
 DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
-KV_DTYPE_BYTES = {**DTYPE_BYTES, "fp8_e4m3": 1}
+FP8_NAME = "fp8_e4m3"
+KV_DTYPE_BYTES = {**DTYPE_BYTES, FP8_NAME: 1}
 """Bytes of a number in the cache of keys and values."""
 
 

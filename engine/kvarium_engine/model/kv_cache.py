@@ -2,6 +2,8 @@
 
 [2 (K, V), layers, num_blocks, block_size, kv_heads, head_dim]        one tensor, so that a block is copied in one launch
     └─ layer i's pools are its views [num_blocks, block_size, kv_heads, head_dim]
+
+In FP8 a number takes one byte, and each layer has a scale for its keys and one for its values.
 """
 
 from collections.abc import Sequence
@@ -9,15 +11,31 @@ from collections.abc import Sequence
 import torch
 
 from kvarium_engine.kernels.copy_blocks import copy_blocks
-from kvarium_engine.model.geometry import Geometry
+from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales
+from kvarium_engine.model.geometry import FP8_NAME, KV_DTYPE_BYTES, Geometry
+
+KV_DTYPES = {name: FP8 if name == FP8_NAME else getattr(torch, name) for name in KV_DTYPE_BYTES}
+"""The dtypes of keys and values, by their names."""
 
 
 class KVCache:
-    """Keys and values of ``num_blocks`` blocks on ``device``. Raises what torch raises when the memory is not there."""
+    """Keys and values of ``num_blocks`` blocks on ``device``, as ``dtype``: the model's, or FP8 (e4m3).
+
+    ``scales``: of each layer, what its numbers are divided by in FP8; None: 1 everywhere. Raises what torch raises when
+    the memory is not there.
+    """
 
     def __init__(
-        self, geometry: Geometry, num_blocks: int, block_size: int, dtype: torch.dtype, device: torch.device
+        self,
+        geometry: Geometry,
+        num_blocks: int,
+        block_size: int,
+        dtype: torch.dtype,
+        device: torch.device,
+        scales: Sequence[Scales] | None = None,
     ) -> None:
+        self.scales = list(scales) if scales is not None else [NO_SCALES] * geometry.layers
+        assert len(self.scales) == geometry.layers, "a pair of scales for each layer"
         self.block_size = block_size
         shape = (
             2,

@@ -15,6 +15,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Pre
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.geometry import Geometry, read_geometry
+from kvarium_engine.model.kv_scales import is_kv_scale
 from kvarium_engine.model.refusal import refuse_unpaged
 from kvarium_engine.model.self_check import check_model
 
@@ -107,12 +108,16 @@ def check_generation_config(folder: Path) -> None:
 def check_weights(found: Any) -> None:
     """transformers makes up weights that are missing, and leaves out those that it has no place for: here both are refused.
 
+    Scales of an FP8 cache are no weights (:mod:`~kvarium_engine.model.kv_scales`).
+
     ``found`` is its ``output_loading_info``. Raises :class:`ValueError` with the first few names.
     """
     told = {
         "has no weights for": sorted(found["missing_keys"]),
         "has weights of another size for": sorted(key for key, *_ in found["mismatched_keys"]),
-        "has weights that its config has no place for:": sorted(found["unexpected_keys"]),
+        "has weights that its config has no place for:": sorted(
+            name for name in found["unexpected_keys"] if not is_kv_scale(name)
+        ),
         "has weights that can't be read:": sorted(str(line) for line in found.get("error_msgs") or ()),
     }
     for text, names in told.items():

@@ -4,9 +4,12 @@ plan ──▶ copies (copy-on-write) ──▶ batch ──▶ forward ──�
          before anything is written           each layer writes K and V to its slots, and attends through block tables
 """
 
+from collections.abc import Sequence
+
 import torch
 from transformers import PreTrainedModel
 
+from kvarium_engine.kernels.fp8 import Scales
 from kvarium_engine.model.adjust import Adjustment
 from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.batch import Batch, Sample, samples_of
@@ -15,7 +18,7 @@ from kvarium_engine.model.geometry import Geometry, geometry_of
 from kvarium_engine.model.kv_cache import KVCache
 from kvarium_engine.model.logprobs import Asked, logprobs_of
 from kvarium_engine.model.sampler import Draw, sample
-from kvarium_engine.scheduling.sequence import Sequence
+from kvarium_engine.scheduling.sequence import Sequence as DecodeSequence
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_engine.scheduling.stopping import barred_tokens
 from kvarium_engine.vocabulary import Vocabulary
@@ -24,7 +27,10 @@ _SEED_STRIDE = 0x9E3779B97F4A7C15
 
 
 class TorchRunner:
-    """Runs ``model`` where it lies, with a cache of ``num_blocks`` blocks in the model's dtype.
+    """Runs ``model`` where it lies, with a cache of ``num_blocks`` blocks.
+
+    Its keys and values are of ``kv_dtype`` (None: of the model's), in FP8 with ``kv_scales``, a pair for each layer (None:
+    all are 1).
 
     The model must have been loaded with the attention function of :mod:`kvarium_engine.model.attention`
     (:func:`kvarium_engine.model.loader.load_model` does that); raises :class:`ValueError` otherwise. ``seed`` is used for
@@ -42,6 +48,8 @@ class TorchRunner:
         num_blocks: int,
         block_size: int = 16,
         seed: int = 0,
+        kv_dtype: torch.dtype | None = None,
+        kv_scales: Sequence[Scales] | None = None,
     ) -> None:
         if model.config._attn_implementation != NAME:
             raise ValueError(f"the model attends by {model.config._attn_implementation!r}, not by {NAME!r}")
@@ -52,7 +60,9 @@ class TorchRunner:
         self.eos_tokens = eos_tokens_of(model)
         self.device = device_name(model.device)
         self.dtype = str(model.dtype).removeprefix("torch.")
-        self.cache = KVCache(self.geometry, num_blocks, block_size, model.dtype, model.device)
+        self.cache = KVCache(
+            self.geometry, num_blocks, block_size, kv_dtype or model.dtype, model.device, kv_scales
+        )
         self.kv_bytes_per_block = self.cache.bytes_per_block
         self._module: PreTrainedModel | None = model.eval().requires_grad_(False)
         self._seed = seed
@@ -97,7 +107,7 @@ class TorchRunner:
             self._adjustment(item.sequence) if params.changes_logits else None,
         )
 
-    def _adjustment(self, sequence: Sequence) -> Adjustment | None:
+    def _adjustment(self, sequence: DecodeSequence) -> Adjustment | None:
         request, params = sequence.request, sequence.request.params
         barred = barred_tokens(sequence, self.eos_tokens)
         if not (barred or params.logit_bias or params.penalizes):
