@@ -23,7 +23,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """The engine's sizes and rules by vLLM's names; ``audit_interval`` is in steps (0: one that costs under 1 %)."""
+    """The engine's sizes and rules by vLLM's names; ``audit_interval`` is in steps (0: one that costs under 1 %).
+
+    ``tell_hashes``: the ledger gets the hash of every content, for a recording without text.
+    """
 
     num_blocks: int
     block_size: int = 16
@@ -31,6 +34,7 @@ class EngineConfig:
     enable_prefix_caching: bool = True
     free_order: str = "lru"
     hash_seed: str = "0"
+    tell_hashes: bool = False
     audit_interval: int = 0
 
 
@@ -49,7 +53,10 @@ class Engine:
         cache = None
         if config.enable_prefix_caching:
             cache = PrefixCache(
-                config.block_size, config.hash_seed, remember=max(1 << 18, config.num_blocks // 2)
+                config.block_size,
+                config.hash_seed,
+                remember=max(1 << 18, config.num_blocks // 2),
+                hashing=config.tell_hashes,
             )
         self.pool = BlockPool(config.num_blocks, config.block_size, self.ledger, cache, config.free_order)
         self.scheduler = Scheduler(

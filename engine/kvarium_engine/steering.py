@@ -18,6 +18,7 @@ from kvarium_engine.arguments import (
     SAMPLING_ARGUMENTS,
     Args,
     CommandError,
+    extra_keys,
     flag,
     integer,
     sampling_params,
@@ -42,6 +43,8 @@ SUBMIT_ARGUMENTS = (
     "prefix_seed",
     *SAMPLING_ARGUMENTS,
     "priority",
+    "lora_name",
+    "cache_salt",
     "name",
 )
 """What ``submit`` takes; anything else is refused with this list."""
@@ -100,7 +103,7 @@ class Steering:
         args: dict[str, Scalar] = {}
         for name, value in command.args.items():
             if isinstance(value, list | dict) or (
-                name in ("prompt", "system", "stop") and isinstance(value, str)
+                name in ("prompt", "system", "stop", "cache_salt") and isinstance(value, str)
             ):
                 args[f"{name}_length"] = len(value)
             else:
@@ -198,7 +201,13 @@ class Steering:
         if params.logprobs is not None and not self.engine.runner.has_logits:
             raise CommandError(f"the {self.engine.runner.name} runner has no logits: leave logprobs out")
         priority = integer(args, "priority", 0, -1_000_000, 1_000_000)
-        request = self.engine.scheduler.submit(prompt, params, name, priority, said)
+        keys = extra_keys(args)
+        if keys.lora_name is not None and self.engine.runner.has_logits:
+            raise CommandError(
+                f"the {self.engine.runner.name} runner loads no LoRA adapters, so there is none named "
+                f"{keys.lora_name!r}: leave lora_name out"
+            )
+        request = self.engine.scheduler.submit(prompt, params, name, priority, said, keys)
         return {
             "request": request.id,
             "name": request.name,

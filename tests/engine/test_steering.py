@@ -245,7 +245,7 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
         "prompt_tokens": 4, "prefix_tokens": 8, "prefix_seed": 1, "max_tokens": 2, "n": 2, "temperature": 0.5, "top_k": 3,
         "top_p": 0.9, "seed": 5, "ignore_eos": True, "priority": 1, "name": "a", "min_p": 0.1, "stop": ["x", "yz"],
         "stop_token_ids": [7, 9], "min_tokens": 1, "repetition_penalty": 1.2, "presence_penalty": 0.5,
-        "frequency_penalty": -0.5, "logit_bias": {"5": -3, "6": 2.5},
+        "frequency_penalty": -0.5, "logit_bias": {"5": -3, "6": 2.5}, "lora_name": "sql", "cache_salt": "pepper",
     }  # fmt: skip
     assert {*given, "prompt", "chat", "system", "follow", "logprobs"} == set(SUBMIT_ARGUMENTS)
     engine, steering = steered()

@@ -49,6 +49,8 @@ class _Submit(_Args):
     frequency_penalty: float | None = None
     logit_bias: dict[str, float] | None = None
     logprobs: Number | None = None
+    lora_name: str | None = None
+    cache_salt: str | None = None
     name: str | None = None
 
 

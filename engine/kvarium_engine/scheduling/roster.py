@@ -8,6 +8,7 @@ from collections import deque
 from typing import TypedDict
 
 from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.sampling_params import SamplingParams
@@ -71,6 +72,7 @@ class Roster:
         name: str = "",
         priority: int = 0,
         text: str | None = None,
+        keys: ExtraKeys = NO_KEYS,
     ) -> Request:
         """A request comes in. One that can never fit is refused at once: its ``state`` is None then.
 
@@ -84,7 +86,7 @@ class Roster:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
         most = room if params.max_tokens is None else min(params.max_tokens, room)
-        request = Request(self._next_request, name, prompt, params, priority, most)
+        request = Request(self._next_request, name, prompt, params, priority, most, keys)
         request.name = name or f"request-{request.id}"
         self._next_request += 1
         request.state = "waiting"
@@ -104,6 +106,8 @@ class Roster:
                 max_tokens=most,
                 n=params.n,
                 priority=priority,
+                lora_name=keys.lora_name,
+                cache_salt=keys.cache_salt,
             )
         )
         refusal = self._refusal(request)

@@ -280,7 +280,8 @@ export interface Contents {
 /**
  * The text of the step ``step``, so that who does not want it can leave it out.
  *
- * ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; ``sampled`` (u32) are the
+ * ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; those of them that have extra
+ * keys stand in ``extra`` too, once for each kind of keys. ``sampled`` (u32) are the
  * sampled tokens in the order of :attr:`Step.sampled`; ``logprobs`` is there when a request asked for them.
  */
 export interface Text {
@@ -289,10 +290,20 @@ export interface Text {
   step: number;
   content?: Uint8Array;
   tokens?: Uint8Array;
+  extra?: ContentKeys[];
   prompts?: Prompt[];
   sampled?: Uint8Array;
   pieces?: Pieces;
   logprobs?: Logprobs;
+}
+/**
+ * Contents whose hashes have extra keys: u32 ``content``, and the ``keys`` that stand in the hash of each of them.
+ *
+ * ``keys`` are as they enter the hash, for example ``[["lora", name, path], ["cache_salt", salt]]``.
+ */
+export interface ContentKeys {
+  content?: Uint8Array;
+  keys?: string[][];
 }
 /**
  * The prompt of a request: its token ids (u32) and, where there is one, its text.
