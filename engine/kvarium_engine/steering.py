@@ -3,6 +3,7 @@
     submit   {prompt | prompt_tokens, …}                     all of them: :data:`SUBMIT_ARGUMENTS`
              {prompt, chat: true, system | follow}           a turn of a conversation: its first one, or a further one
     abort    {request}        its name or number
+    reset_prefix_cache        only while no block is in use
     hold, release, step {steps}                              only where control is allowed
     keyframe
 
@@ -66,6 +67,7 @@ class Steering:
         self._handlers: dict[str, Callable[[Args, str], dict[str, Scalar]]] = {
             "submit": self._submit,
             "abort": self._abort,
+            "reset_prefix_cache": self._reset_prefix_cache,
             "hold": self._hold,
             "release": self._release,
             "step": self._step,
@@ -225,6 +227,10 @@ class Steering:
             raise CommandError(f"there is no request {wanted!r} in the engine")
         self.engine.scheduler.abort(request, asked_by)
         return {"request": request.id, "name": request.name}
+
+    def _reset_prefix_cache(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._only(args)
+        return {"blocks": self.engine.pool.reset_cache()}
 
     # -- the engine ---------------------------------------------------------------------------------------------
 

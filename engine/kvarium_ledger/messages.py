@@ -66,7 +66,8 @@ class Ack(Message, frozen=True, kw_only=True, tag="ack"):
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):
-    """What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``release``, ``step`` or ``keyframe``.
+    """What somebody asks of the engine: ``submit``, ``abort``, ``reset_prefix_cache``, ``hold``, ``release``, ``step`` or
+    ``keyframe``.
 
     It is applied between two steps and answered with the same ``id``.
     """

@@ -69,6 +69,7 @@ class _Nothing(_Args):
 ARGS: Final[dict[str, type[_Args]]] = {
     "submit": _Submit,
     "abort": _Abort,
+    "reset_prefix_cache": _Nothing,
     "hold": _Nothing,
     "release": _Nothing,
     "step": _Step,

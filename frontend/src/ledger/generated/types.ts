@@ -520,7 +520,8 @@ export interface Ack {
   record: number;
 }
 /**
- * What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``release``, ``step`` or ``keyframe``.
+ * What somebody asks of the engine: ``submit``, ``abort``, ``reset_prefix_cache``, ``hold``, ``release``, ``step`` or
+ * ``keyframe``.
  *
  * It is applied between two steps and answered with the same ``id``.
  */
