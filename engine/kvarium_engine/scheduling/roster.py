@@ -26,6 +26,7 @@ from kvarium_ledger.decisions import (
     Submitted,
     Waiting,
 )
+from kvarium_ledger.hit_statistics import HitStatistics
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import Cause
 
@@ -52,6 +53,8 @@ class Roster:
         self.waiting = WaitingQueue(config.policy)
         self.running: list[Request] = []
         self.width = 0
+        self.hit_statistics = HitStatistics()
+        """Of the prefix cache; nothing is counted where there is none."""
         self.ended: deque[Request] = deque(maxlen=REMEMBERED)
         """Those that have begun to run and ended since, the last one at the right."""
         self._names: dict[str, Request] = {}
@@ -164,19 +167,20 @@ class Roster:
         self.waiting.leave()
         request.state, request.place, request.reason = "running", self._running_place, None
         self._running_place += 1.0
-        self.ledger.decide(
-            Admitted(
-                op=self.ledger.op,
-                request=request.id,
-                **before,
-                state_after="running",
-                place_after=request.place,
-                tokens=tokens,
-                hit=hit,
-                cap_applied=cap_applied,
-                missed=missed,
-            )
+        admitted = Admitted(
+            op=self.ledger.op,
+            request=request.id,
+            **before,
+            state_after="running",
+            place_after=request.place,
+            tokens=tokens,
+            hit=hit,
+            cap_applied=cap_applied,
+            missed=missed,
         )
+        self.ledger.decide(admitted)
+        if self.pool.cache is not None:
+            self.hit_statistics.count(admitted)
         if not request.live:
             request.first = self.create_sequence(request, 0, None)
             request.live.append(request.first)

@@ -555,6 +555,9 @@ export interface Answer {
 }
 /**
  * The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged.
+ *
+ * ``prefix_cache_queries`` and ``…_hits`` are in tokens and since the session's start; see
+ * :mod:`kvarium_ledger.hit_statistics`.
  */
 export interface Health {
   type: 'health';
@@ -568,6 +571,10 @@ export interface Health {
   queue_records?: number;
   gaps?: number;
   held?: boolean;
+  prefix_cache_queries?: number;
+  prefix_cache_hits?: number;
+  prefix_cache_preempted_queries?: number;
+  prefix_cache_preempted_hits?: number;
 }
 /**
  * The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.
