@@ -1,11 +1,13 @@
 """The arguments of commands, read one by one: what is wrong is said in one line, with the value."""
 
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.sampling_params import MOST_LOGPROBS, MOST_TOKENS, SamplingParams
 from kvarium_ledger.messages import Argument
 
 Args = dict[str, Argument]
 MOST_PROMPT_TOKENS = 1 << 20
 MOST_PROMPT_BYTES = 1 << 20
+MOST_KEY_CHARACTERS = 200
 
 SAMPLING_ARGUMENTS = (
     "max_tokens",
@@ -65,6 +67,26 @@ def text(args: Args, name: str) -> str:
     if size > MOST_PROMPT_BYTES:
         raise CommandError(f"{name} has {size:,} bytes: at most {MOST_PROMPT_BYTES:,} are taken")
     return value
+
+
+def _key(args: Args, name: str) -> str | None:
+    """A short text that can be read, or none."""
+    value = args.get(name)
+    if value is None:
+        return None
+    wanted = f"{name} must be a text of 1 to {MOST_KEY_CHARACTERS} printable characters"
+    if not isinstance(value, str):
+        raise CommandError(f"{wanted}, not {value!r}")
+    if not 1 <= len(value) <= MOST_KEY_CHARACTERS or not value.isprintable():
+        # Not the value itself: answers are recorded, and a salt is a secret.
+        odd = "" if value.isprintable() else ", and some are not printable"
+        raise CommandError(f"{wanted}: this one has {len(value)}{odd}")
+    return value
+
+
+def extra_keys(args: Args) -> ExtraKeys:
+    """What the hashes of the request's blocks depend on beside its tokens."""
+    return ExtraKeys(_key(args, "lora_name"), _key(args, "cache_salt"))
 
 
 def token_ids(name: str, values: list[int | str], vocab_size: int) -> list[int]:

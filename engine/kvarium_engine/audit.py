@@ -14,6 +14,7 @@ from kvarium_engine.memory.free_queue import BrokenQueueError
 from kvarium_engine.scheduling.roster import Roster
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.digest import Lanes
+from kvarium_ledger.hashes import HASH_BYTES
 from kvarium_ledger.operations import Pin
 from kvarium_ledger.records import (
     Contents,
@@ -143,7 +144,14 @@ class Auditor:
         )
 
     def _contents(self) -> Contents:
-        """The contents that blocks hold, each with its parent."""
-        pairs = self.pool.cache.held() if self.pool.cache is not None else []
+        """The contents that blocks hold, each with its parent, and with its hash where the ledger tells hashes."""
+        cache = self.pool.cache
+        pairs = cache.held() if cache is not None else []
         columns = np.array(pairs, dtype="<u4").reshape(len(pairs), 2)
-        return Contents(content=columns[:, 0].tobytes(), parent=columns[:, 1].tobytes())
+        hashes = [told for content, _ in pairs if cache is not None and (told := cache.hash_of(content))]
+        return Contents(
+            content=columns[:, 0].tobytes(),
+            parent=columns[:, 1].tobytes(),
+            hash=b"".join(hashes),
+            hash_size=HASH_BYTES if hashes else 0,
+        )

@@ -41,6 +41,7 @@ class EngineConfig:
     enable_prefix_caching: bool = True
     free_order: str = "lru"
     hash_seed: str = "0"
+    tell_hashes: bool = False
     audit_interval: int = 0
     memory_backend: str = "paged"
     reserve: str = "max"
@@ -169,6 +170,8 @@ def _scheduler(config: EngineConfig, runner: Runner, ledger: Ledger) -> Schedule
         return ContiguousScheduler(limits, runs, ledger, runner.eos_tokens, runner.vocabulary)
     cache = None
     if config.enable_prefix_caching:
-        cache = PrefixCache(size, config.hash_seed, remember=max(1 << 18, blocks // 2))
+        cache = PrefixCache(
+            size, config.hash_seed, remember=max(1 << 18, blocks // 2), hashing=config.tell_hashes
+        )
     pool = BlockPool(blocks, size, ledger, cache, config.free_order)
     return Scheduler(limits, pool, ledger, runner.eos_tokens, runner.vocabulary)

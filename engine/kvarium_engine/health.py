@@ -54,6 +54,7 @@ class HealthMeter:
         if time.monotonic() - last.at < _EVERY_S:
             return
         now = self._now()
+        hits = self.engine.scheduler.roster.hit_statistics
         seconds, steps = now.at - last.at, max(now.steps - last.steps, 1)
         self.link.health(
             Health(
@@ -67,6 +68,10 @@ class HealthMeter:
                 queue_records=self.link.pending_records,
                 gaps=self.link.gaps,
                 held=held,
+                prefix_cache_queries=hits.queries,
+                prefix_cache_hits=hits.hits,
+                prefix_cache_preempted_queries=hits.preempted_queries,
+                prefix_cache_preempted_hits=hits.preempted_hits,
             )
         )
         self._last = now

@@ -160,6 +160,7 @@ def resolve(options: Options) -> Resolved:
         enable_prefix_caching=options.enable_prefix_caching,
         free_order=options.free_order,
         hash_seed=os.environ.get("PYTHONHASHSEED", "0"),
+        tell_hashes=options.record_text == "none",
         audit_interval=options.audit_interval,
     )
     fast = trace is not None and options.speed == 0

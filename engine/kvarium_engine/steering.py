@@ -3,6 +3,7 @@
     submit   {prompt | prompt_tokens, …}                     all of them: :data:`SUBMIT_ARGUMENTS`
              {prompt, chat: true, system | follow}           a turn of a conversation: its first one, or a further one
     abort    {request}        its name or number
+    reset_prefix_cache        only while no block is in use
     hold, release, step {steps}                              only where control is allowed
     keyframe
 
@@ -18,6 +19,7 @@ from kvarium_engine.arguments import (
     SAMPLING_ARGUMENTS,
     Args,
     CommandError,
+    extra_keys,
     flag,
     integer,
     sampling_params,
@@ -42,6 +44,8 @@ SUBMIT_ARGUMENTS = (
     "prefix_seed",
     *SAMPLING_ARGUMENTS,
     "priority",
+    "lora_name",
+    "cache_salt",
     "name",
 )
 """What ``submit`` takes; anything else is refused with this list."""
@@ -63,6 +67,7 @@ class Steering:
         self._handlers: dict[str, Callable[[Args, str], dict[str, Scalar]]] = {
             "submit": self._submit,
             "abort": self._abort,
+            "reset_prefix_cache": self._reset_prefix_cache,
             "hold": self._hold,
             "release": self._release,
             "step": self._step,
@@ -100,7 +105,7 @@ class Steering:
         args: dict[str, Scalar] = {}
         for name, value in command.args.items():
             if isinstance(value, list | dict) or (
-                name in ("prompt", "system", "stop") and isinstance(value, str)
+                name in ("prompt", "system", "stop", "cache_salt") and isinstance(value, str)
             ):
                 args[f"{name}_length"] = len(value)
             else:
@@ -198,7 +203,13 @@ class Steering:
         if params.logprobs is not None and not self.engine.runner.has_logits:
             raise CommandError(f"the {self.engine.runner.name} runner has no logits: leave logprobs out")
         priority = integer(args, "priority", 0, -1_000_000, 1_000_000)
-        request = self.engine.scheduler.submit(prompt, params, name, priority, said)
+        keys = extra_keys(args)
+        if keys.lora_name is not None and self.engine.runner.has_logits:
+            raise CommandError(
+                f"the {self.engine.runner.name} runner loads no LoRA adapters, so there is none named "
+                f"{keys.lora_name!r}: leave lora_name out"
+            )
+        request = self.engine.scheduler.submit(prompt, params, name, priority, said, keys)
         return {
             "request": request.id,
             "name": request.name,
@@ -216,6 +227,10 @@ class Steering:
             raise CommandError(f"there is no request {wanted!r} in the engine")
         self.engine.scheduler.abort(request, asked_by)
         return {"request": request.id, "name": request.name}
+
+    def _reset_prefix_cache(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+        self._only(args)
+        return {"blocks": self.engine.pool.reset_cache()}
 
     # -- the engine ---------------------------------------------------------------------------------------------
 

@@ -10,10 +10,12 @@ from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.block_fold import entry_sums
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import AnyDecision, Change, Finished, SequenceDropped
+from kvarium_ledger.decisions import AnyDecision, Change, Finished, SequenceDropped, Submitted
 from kvarium_ledger.digest import Lanes, row_sums
+from kvarium_ledger.hashes import HASH_BYTES
 from kvarium_ledger.ledger import (
     ContentText,
+    ExtraKeys,
     Sealed,
     SealedControl,
     SealedStep,
@@ -23,6 +25,7 @@ from kvarium_ledger.ledger import (
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
 from kvarium_ledger.records import (
     AnyRecord,
+    ContentKeys,
     Contents,
     Control,
     Digest,
@@ -139,7 +142,7 @@ class Encoder:
     """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
 
     ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made and no content of a prompt or
-    token leaves the engine, nor the stop that a sequence met. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
+    token leaves the engine, nor the stop that a sequence met or a cache salt. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
     told by their ids alone.
     """
 
@@ -257,6 +260,7 @@ class Encoder:
             step=sealed.step,
             content=np.array([content.content for content in sealed.contents], dtype="<u4").tobytes(),
             tokens=told,
+            extra=_extra(sealed.contents),
             prompts=sealed.prompts,
             sampled=sampled,
             pieces=self._pieces(
@@ -272,10 +276,25 @@ class Encoder:
 
 
 def _contents(contents: list[ContentText]) -> Contents:
+    hashes = [content.hash for content in contents if content.hash is not None]
     return Contents(
         content=np.array([content.content for content in contents], dtype="<u4").tobytes(),
         parent=np.array([content.parent for content in contents], dtype="<u4").tobytes(),
+        hash=b"".join(hashes),
+        hash_size=HASH_BYTES if hashes else 0,
     )
+
+
+def _extra(contents: list[ContentText]) -> list[ContentKeys]:
+    """The contents that have extra keys, by these."""
+    found: dict[ExtraKeys, list[int]] = {}
+    for content in contents:
+        if content.extra is not None:
+            found.setdefault(content.extra, []).append(content.content)
+    return [
+        ContentKeys(content=np.array(ids, dtype="<u4").tobytes(), keys=[list(key) for key in keys])
+        for keys, ids in found.items()
+    ]
 
 
 def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
@@ -293,10 +312,13 @@ def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
 
 
 def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
-    """The decisions without the stops that were met, which are text."""
-    return [
-        msgspec.structs.replace(decision, stop_reason=None)
-        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None
-        else decision
-        for decision in decisions
-    ]
+    """The decisions without what is text: the stops that were met, and cache salts."""
+
+    def untold(decision: AnyDecision) -> AnyDecision:
+        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None:
+            return msgspec.structs.replace(decision, stop_reason=None)
+        if isinstance(decision, Submitted) and decision.cache_salt is not None:
+            return msgspec.structs.replace(decision, cache_salt=None)
+        return decision
+
+    return [untold(decision) for decision in decisions]

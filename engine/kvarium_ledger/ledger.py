@@ -30,12 +30,21 @@ class Slice(NamedTuple):
     extra: tuple[Sequence[int] | Sequence[float], ...]
 
 
+ExtraKeys = tuple[tuple[str, ...], ...]
+"""What stands in a block's hash beside its parent and its tokens."""
+
+
 class ContentText(NamedTuple):
-    """A content that was interned: its id, its parent's (``NONE``: none) and its token ids."""
+    """A content that was interned: its id, its parent's (``NONE``: none), its token ids and its extra keys.
+
+    ``hash`` is there where it is to be told, as text is not recorded.
+    """
 
     content: int
     parent: int
     tokens: Sequence[int]
+    extra: ExtraKeys | None = None
+    hash: bytes | None = None
 
 
 class TokenLogprobs(NamedTuple):
@@ -273,9 +282,19 @@ class Ledger:
         """Log a decision (its ``op`` is :attr:`op` at this moment)."""
         self._decisions.append(decision)
 
-    def content(self, content: int, parent: int, tokens: Sequence[int]) -> None:
-        """Intern a content: ids grow by one from 0; ``parent`` is ``NONE`` for the first block of a prompt."""
-        self._contents.append(ContentText(content, parent, tokens))
+    def content(
+        self,
+        content: int,
+        parent: int,
+        tokens: Sequence[int],
+        extra: ExtraKeys | None = None,
+        hash: bytes | None = None,
+    ) -> None:
+        """Intern a content: ids grow by one from 0; ``parent`` is ``NONE`` for the first block of a prompt.
+
+        ``extra`` are the extra keys in its hash; ``hash`` is given where text is not recorded.
+        """
+        self._contents.append(ContentText(content, parent, tokens, extra, hash))
 
     def prompt(self, request: int, tokens: bytes, text: str | None = None) -> None:
         """A request's prompt: token ids as u32 little-endian, and its text where there is one."""

@@ -66,7 +66,8 @@ class Ack(Message, frozen=True, kw_only=True, tag="ack"):
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):
-    """What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``release``, ``step`` or ``keyframe``.
+    """What somebody asks of the engine: ``submit``, ``abort``, ``reset_prefix_cache``, ``hold``, ``release``, ``step`` or
+    ``keyframe``.
 
     It is applied between two steps and answered with the same ``id``.
     """
@@ -86,7 +87,11 @@ class Answer(Message, frozen=True, kw_only=True, tag="answer"):
 
 
 class Health(Message, frozen=True, kw_only=True, tag="health"):
-    """The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged."""
+    """The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged.
+
+    ``prefix_cache_queries`` and ``…_hits`` are in tokens and since the session's start; see
+    :mod:`kvarium_ledger.hit_statistics`.
+    """
 
     time: int
     operations_per_s: float = 0.0
@@ -98,6 +103,10 @@ class Health(Message, frozen=True, kw_only=True, tag="health"):
     queue_records: int = 0
     gaps: int = 0
     held: bool = False
+    prefix_cache_queries: int = 0
+    prefix_cache_hits: int = 0
+    prefix_cache_preempted_queries: int = 0
+    prefix_cache_preempted_hits: int = 0
 
 
 class Status(Message, frozen=True, kw_only=True, tag="status"):

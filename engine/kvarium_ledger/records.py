@@ -120,6 +120,16 @@ class Pieces(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     piece: list[str] = []
 
 
+class ContentKeys(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Contents whose hashes have extra keys: u32 ``content``, and the ``keys`` that stand in the hash of each of them.
+
+    ``keys`` are as they enter the hash, for example ``[["lora", name, path], ["cache_salt", salt]]``.
+    """
+
+    content: bytes = b""
+    keys: list[list[str]] = []
+
+
 class Logprobs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How likely sampled tokens were, for the requests that ask: natural logs of the softmax of the model's own logits.
 
@@ -139,13 +149,15 @@ class Logprobs(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Text(Record, frozen=True, kw_only=True, tag="text"):
     """The text of the step ``step``, so that who does not want it can leave it out.
 
-    ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; ``sampled`` (u32) are the
+    ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; those of them that have extra
+    keys stand in ``extra`` too, once for each kind of keys. ``sampled`` (u32) are the
     sampled tokens in the order of :attr:`Step.sampled`; ``logprobs`` is there when a request asked for them.
     """
 
     step: int
     content: bytes = b""
     tokens: bytes = b""
+    extra: list[ContentKeys] = []
     prompts: list[Prompt] = []
     sampled: bytes = b""
     pieces: Pieces = Pieces()

@@ -452,6 +452,9 @@ export const text = {
     lag: 'lag',
     lagTitle: 'From the sealing of a record in the engine to this page (the two clocks must agree)',
     gaps: 'gaps',
+    hits: 'prefix hits',
+    hitsTitle: (hits: number, queries: number) =>
+      `${n(hits)} of ${n(queries)} tokens were found in the prefix cache when their requests first began to run`,
     ledger: 'ledger',
     ofStep: 'of a step',
     recording: 'recording',

@@ -64,6 +64,11 @@ def test_a_command_reaches_the_engine_and_its_answer_comes_back(
         ({"name": "abort"}, "abort needs request"),
         ({"name": "step", "args": {"steps": 0}}, "steps must be at least 1, not 0"),
         ({"name": "hold", "args": {"now": True}}, "hold takes no now, but no arguments"),
+        (
+            {"name": "reset_prefix_cache", "args": {"now": 1}},
+            "reset_prefix_cache takes no now, but no arguments",
+        ),
+        ({"name": "submit", "args": {"prompt": "x", "cache_salt": 3}}, "cache_salt must be text, not 3"),
         ({"args": {}}, "name"),
         ([1], "object"),
         ("text", "object"),

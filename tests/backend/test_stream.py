@@ -289,8 +289,8 @@ def test_tokens_of_contents_are_found_by_their_ids(
     server.wait_indexed(session, record_of(frames[-1]))
     found = server.get(f"/sessions/{session}/contents", content=[0, 3, 999_999])["contents"]
     assert found == [
-        {"content": 0, "parent": None, "tokens": [1, 2, 3, 4]},
-        {"content": 3, "parent": None, "tokens": [1, 2, 3, 4]},
+        {"content": number, "parent": None, "tokens": [1, 2, 3, 4], "extra_keys": None, "hash": None}
+        for number in (0, 3)
     ]
 
 

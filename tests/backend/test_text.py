@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.encoder import Encoder
+from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.ledger import SealedStep, TokenLogprobs
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import hello, record_of
@@ -235,6 +237,30 @@ def test_a_session_without_text_says_so_and_still_counts(run: Run, server: Runni
     assert "--record-text none" in answer["why"]
     assert len(answer["records"]) >= len(run.truth[record][sequence][3]) > 3
     assert server.get(f"/sessions/{session}/pieces")["pieces"] == {}
+
+
+def test_the_extra_keys_of_a_content_are_told_or_its_hash_where_text_is_not_recorded(
+    server: RunningServer,
+) -> None:
+    found: dict[str, list[Any]] = {}
+    for record_text in ("full", "none"):
+        engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, record_text=record_text)
+        for keys in (ExtraKeys("sql", "pepper"), NO_KEYS):
+            engine.submit(tokens(1, 2 * SIZE + 1), max_tokens=1, keys=keys)
+            engine.step()
+        session = sent(server, [codec.seal(record) for record in engine.records], record_text=record_text)
+        found[record_text] = server.get(f"/sessions/{session}/contents", content=[0, 1, 2, 3])["contents"]
+    lora, salt = ["lora", "sql", "sql"], ["cache_salt", "pepper"]
+    full, bare = found["full"], found["none"]
+    assert [row["parent"] for row in full] == [row["parent"] for row in bare] == [None, 0, None, 2]
+    assert [row["extra_keys"] for row in full] == [[lora, salt], [lora], None, None]
+    value = root_hash("0")
+    for row, told_row in zip(full, bare, strict=True):
+        value = block_hash(
+            root_hash("0") if row["parent"] is None else value, row["tokens"], row["extra_keys"]
+        )
+        assert (row["hash"], told_row["hash"]) == (None, value.hex())
+        assert (told_row["tokens"], told_row["extra_keys"]) == (None, None)
 
 
 def test_it_is_told_before_the_index_knows_the_request(run: Run, server: RunningServer) -> None:

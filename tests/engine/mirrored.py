@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from kvarium_engine.engine import Engine, EngineConfig
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.seeded_tokens import seeded_tokens
 from kvarium_engine.scheduling.config import SchedulerConfig
@@ -46,12 +47,13 @@ class Mirrored:
         seed: int = 0,
         eos_every: int = 0,
         reserve: str | None = None,
+        record_text: str = "full",
     ) -> None:
         self.sealed: list[Sealed] = []
         self.records: list[AnyRecord] = []
         self.violations: list[Violation] = []
         self.fold = Fold(num_blocks, block_size)
-        self._encoder = Encoder(num_blocks)
+        self._encoder = Encoder(num_blocks, record_text)
         self._fresh: list[Sealed] = []
         config = EngineConfig(
             num_blocks=num_blocks,
@@ -59,6 +61,7 @@ class Mirrored:
             scheduler=SchedulerConfig(budget, seqs, length, policy),
             enable_prefix_caching=caching and reserve is None,
             free_order=free_order,
+            tell_hashes=record_text == "none",
             audit_interval=audit_interval,
             memory_backend="paged" if reserve is None else "contiguous",
             reserve=reserve or "max",
@@ -91,12 +94,13 @@ class Mirrored:
         priority: int = 0,
         name: str = "",
         ignore_eos: bool = True,
+        keys: ExtraKeys = NO_KEYS,
         **more: Any,
     ) -> Request:
         if isinstance(prompt, int):
             prompt = tokens(1000 + self.roster._next_request, prompt)
         params = SamplingParams(max_tokens=max_tokens, n=n, ignore_eos=ignore_eos, **more)
-        return self.engine.scheduler.submit(prompt, params, name=name, priority=priority)
+        return self.engine.scheduler.submit(prompt, params, name=name, priority=priority, keys=keys)
 
     def step(self, steps: int = 1) -> SealedStep:
         """Take steps; the mirror must agree with each."""

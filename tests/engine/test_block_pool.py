@@ -153,12 +153,20 @@ def test_unhashed_first_puts_blocks_without_a_label_to_the_head_and_the_others_t
     ]
 
 
-def test_a_reset_of_the_cache_is_one_evict_a_block_in_use_or_not() -> None:
+def test_a_reset_of_the_cache_is_one_evict_a_block_and_only_while_none_is_in_use() -> None:
     pool, ledger = pool_of(3)
     pool.allocate(2, Cause.prefill, 1, 0)
     for block in (0, 1):
         label(pool, block, pool.cache.intern(NONE, bytes([block]) * 64)[0])
     pool.let_go([1], Cause.finished, 1)
+    ledger.told.clear()
+    with pytest.raises(
+        ValueError, match=r"^1 of 3 blocks are in use: the prefix cache is reset only while none is$"
+    ):
+        pool.reset_cache()
+    assert len(pool.cache) == 2
+    assert not ledger.told
+    pool.let_go([0], Cause.finished, 1)
     ledger.told.clear()
     assert pool.reset_cache() == 2
     assert len(pool.cache) == 0

@@ -172,6 +172,7 @@ def test_health_comes_each_second(backend: StubBackend, start: Start) -> None:
     assert health.operations_per_s > health.steps_per_s
     assert 0 < health.ledger_ns < health.step_ns
     assert not health.held
+    assert 0 < health.prefix_cache_hits < health.prefix_cache_queries
 
 
 def test_a_trace_ends_by_itself(backend: StubBackend, start: Start, tmp_path: Path) -> None:

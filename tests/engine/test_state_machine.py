@@ -1,5 +1,6 @@
 """Anything that can be asked of an engine, in any order: the mirror agrees, the invariants hold, nothing leaks."""
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -95,8 +96,15 @@ class EngineMachine(RuleBasedStateMachine):
     @rule()
     def reset_the_cache(self) -> None:
         if self.engine.pool.cache is not None:
-            self.engine.pool.reset_cache()
-            assert len(self.engine.pool.cache) == 0
+            used = self.engine.pool.num_blocks - self.engine.pool.num_free
+            if used:
+                with pytest.raises(
+                    ValueError, match=f"{used} of {self.engine.pool.num_blocks} blocks are in use"
+                ):
+                    self.engine.pool.reset_cache()
+            else:
+                self.engine.pool.reset_cache()
+                assert len(self.engine.pool.cache) == 0
 
     @rule()
     def undo_the_last_records_and_follow_them_again(self) -> None:

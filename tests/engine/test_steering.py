@@ -83,6 +83,28 @@ def test_a_request_is_aborted_by_name_or_number() -> None:
     engine.assert_nothing_leaks()
 
 
+def test_the_prefix_cache_is_reset_when_no_block_is_in_use_and_the_command_is_recorded() -> None:
+    engine, steering = steered(allow_control=False)
+    for name in ("a", "b"):
+        assert ask(steering, "submit", prompt_tokens=40, max_tokens=9, name=name).error is None
+    engine.step()
+    refused = ask(steering, "reset_prefix_cache")
+    assert refused.error == "6 of 64 blocks are in use: the prefix cache is reset only while none is"
+    engine.run()
+    assert ask(steering, "reset_prefix_cache").result == {"blocks": 6}
+    assert ask(steering, "reset_prefix_cache").result == {"blocks": 0}
+    engine.step()
+    assert engine.operations(engine.last) == {("evict", "reset"): 6}
+    controls = [record for record in engine.records if isinstance(record, Control)]
+    assert [record.error for record in controls if record.name == "reset_prefix_cache"] == [
+        refused.error,
+        None,
+        None,
+    ]
+    assert engine.fold.usage().cached == 0
+    assert ask(steering, "reset_prefix_cache", now=True).error == "unknown argument 'now': it takes none"
+
+
 def test_a_held_engine_may_take_only_the_steps_that_are_asked_for() -> None:
     engine, steering = steered()
     assert steering.may_step
@@ -245,7 +267,7 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
         "prompt_tokens": 4, "prefix_tokens": 8, "prefix_seed": 1, "max_tokens": 2, "n": 2, "temperature": 0.5, "top_k": 3,
         "top_p": 0.9, "seed": 5, "ignore_eos": True, "priority": 1, "name": "a", "min_p": 0.1, "stop": ["x", "yz"],
         "stop_token_ids": [7, 9], "min_tokens": 1, "repetition_penalty": 1.2, "presence_penalty": 0.5,
-        "frequency_penalty": -0.5, "logit_bias": {"5": -3, "6": 2.5},
+        "frequency_penalty": -0.5, "logit_bias": {"5": -3, "6": 2.5}, "lora_name": "sql", "cache_salt": "pepper",
     }  # fmt: skip
     assert {*given, "prompt", "chat", "system", "follow", "logprobs"} == set(SUBMIT_ARGUMENTS)
     engine, steering = steered()

@@ -43,13 +43,6 @@ def never_fits(request: Request) -> bool:
     return request.state is None
 
 
-# -- a reset of the cache: kvarium takes labels from blocks in use too; vLLM refuses while any is in use ---------------
-
-
-def may_reset(used: int) -> bool:
-    return used == 0
-
-
 # -- labels of a step that does not happen -----------------------------------------------------------------------------
 
 

@@ -131,12 +131,14 @@ class LockStep:
             if names:
                 self._abort(names[event.pick % len(names)])
         elif self.kvarium.pool.cache is not None:
-            used = self.kvarium.pool.num_blocks - self.kvarium.pool.num_free
-            same("reset", differences.may_reset(used), self.vllm.reset_prefix_cache())
-            self.manager.take_events()
-            if differences.may_reset(used):
+            try:
                 self.kvarium.pool.reset_cache()
-                self.counts["resets"] += 1
+                done = True
+            except ValueError:
+                done = False
+            same("reset", done, self.vllm.reset_prefix_cache())
+            self.manager.take_events()
+            self.counts["resets" if done else "resets refused"] += 1
             self._compare()
 
     def _submit(self, submit: Submit) -> None:

@@ -18,6 +18,7 @@ from vllm.v1.core.kv_cache_utils import (
 )
 from vllm.v1.request import Request
 
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_ledger.hashes import block_hash, root_hash, short
 from tests.oracle.vllm_side import HASH_SEED, seed_hashes
@@ -80,6 +81,20 @@ def test_the_hash_that_a_lookup_missed_is_vllms(rng: random.Random) -> None:
             parent, _ = cache.intern(parent, raw[4 * i * block_size : 4 * (i + 1) * block_size])
             contents.append(parent)
         assert cache.missed_hash(raw, contents) == hashes[len(contents)]
+
+
+def test_the_extra_keys_of_a_request_enter_its_hashes_as_vllms(rng: random.Random) -> None:
+    seed_hashes("7")
+    for _ in range(50):
+        size = rng.choice([1, 4, 16])
+        ids = random_ids(rng, size * rng.randrange(1, 9))
+        name, salt = rng.choice([None, "sql", "ä"]), rng.choice([None, "pepper", "ß" * 30])
+        keys = ExtraKeys(name, salt)
+        theirs = vllm_request(ids, size, salt, LoRARequest(name, 1, name) if name else None).block_hashes
+        assert ours(ids, size, "7", [keys.at(first=i == 0) for i in range(len(theirs))]) == theirs
+        raw = b"".join(i.to_bytes(4, "little") for i in ids)
+        assert PrefixCache(size, seed="7").missed_hash(raw, [], keys) == theirs[0]
+    seed_hashes(HASH_SEED)
 
 
 def test_the_recorded_event_comes_out_of_this_vllm_and_of_ours(shared_data: Callable[[str], Path]) -> None:

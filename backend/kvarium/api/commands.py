@@ -49,6 +49,8 @@ class _Submit(_Args):
     frequency_penalty: float | None = None
     logit_bias: dict[str, float] | None = None
     logprobs: Number | None = None
+    lora_name: str | None = None
+    cache_salt: str | None = None
     name: str | None = None
 
 
@@ -67,6 +69,7 @@ class _Nothing(_Args):
 ARGS: Final[dict[str, type[_Args]]] = {
     "submit": _Submit,
     "abort": _Abort,
+    "reset_prefix_cache": _Nothing,
     "hold": _Nothing,
     "release": _Nothing,
     "step": _Step,

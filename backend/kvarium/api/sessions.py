@@ -161,7 +161,7 @@ async def contents(
     hub: HubDependency,
     content: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 53)]], Query(max_length=1000)],
 ) -> Response:
-    """Token ids and parents of contents, by their ids; one that is not recorded is left out."""
+    """Token ids, parents and extra keys of contents, by their ids; one that is not recorded is left out."""
     found = await _read(lambda: read_contents(hub.reader, number_of(hub, session), content))
     return JSON({"contents": found})
 

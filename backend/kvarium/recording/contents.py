@@ -14,7 +14,11 @@ from kvarium_ledger.records import Step, Text
 
 
 def read_contents(reader: Reader, session: int, ids: Iterable[int]) -> list[dict[str, Any]]:
-    """``content``, ``parent`` and ``tokens`` of the contents ``ids``; what is not recorded is left out."""
+    """``content``, ``parent``, ``tokens``, ``extra_keys`` and ``hash`` of the contents ``ids``.
+
+    A content that is not recorded is left out. ``tokens`` is None, and ``hash`` (in hexadecimal digits) told, where text is
+    not recorded; elsewhere the hash follows from the rest. ``extra_keys`` is None where the hash has none.
+    """
     wanted = sorted(set(ids))
     block_size = int(reader.session(session)["block_size"])
     found: dict[int, dict[str, Any]] = {}
@@ -29,17 +33,28 @@ def read_contents(reader: Reader, session: int, ids: Iterable[int]) -> list[dict
         for frame in reader.frames(session, first - 1, last + 1):
             record = codec.open_frame(frame.bytes)
             if isinstance(record, Step):
-                parents = u32(record.contents.parent).tolist()
-                for number, parent in zip(u32(record.contents.content).tolist(), parents, strict=True):
+                parents, size = u32(record.contents.parent).tolist(), record.contents.hash_size
+                for place, number in enumerate(u32(record.contents.content).tolist()):
                     if number in wanted:
-                        told = {"content": number, "parent": None if parent == NONE else parent}
-                        found[number] = told | {"tokens": None}
+                        parent = parents[place]
+                        told = record.contents.hash[place * size : (place + 1) * size]
+                        found[number] = {
+                            "content": number,
+                            "parent": None if parent == NONE else parent,
+                            "tokens": None,
+                            "extra_keys": None,
+                            "hash": told.hex() or None,
+                        }
             elif isinstance(record, Text):
                 tokens = u32(record.tokens)
                 for place, number in enumerate(u32(record.content).tolist()):
                     if number in found:
                         at = place * block_size
                         found[number]["tokens"] = tokens[at : at + block_size].tolist()
+                for keyed in record.extra:
+                    for number in u32(keyed.content).tolist():
+                        if number in found:
+                            found[number]["extra_keys"] = keyed.keys
     return [found[content] for content in wanted if content in found]
 
 

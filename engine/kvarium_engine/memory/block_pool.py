@@ -294,7 +294,15 @@ class BlockPool:
         self.ledger.evict(list(blocks), cause, sequence, contents, hits)
 
     def reset_cache(self) -> int:
-        """Take all labels away (one ``evict`` a block); returns how many."""
+        """Take all labels away (one ``evict`` a block); returns how many.
+
+        As in vLLM only while no block is in use: raises :class:`ValueError` with the numbers otherwise.
+        """
+        used = self.num_blocks - self.num_free
+        if used:
+            raise ValueError(
+                f"{used} of {self.num_blocks} blocks are in use: the prefix cache is reset only while none is"
+            )
         content = self.state.np_content
         labelled: list[int] = (content != NONE).nonzero()[0].tolist()
         if labelled:

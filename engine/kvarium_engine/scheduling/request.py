@@ -15,6 +15,7 @@ from array import array
 from enum import Enum
 
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.decisions import State
@@ -36,14 +37,16 @@ class Request:
 
     ``id`` is dense (u32), ``name`` the user's string. ``state`` and ``place`` (its ticket in the waiting or in the
     running queue) are None before it is submitted and after its end. ``live`` are its sequences that go on, in the
-    order of their index; before the first admission there is none. ``max_tokens`` is the bound in force; ``watched`` the
-    length of a sequence from which each new token may end it. ``reserved_blocks``: what a contiguous cache sets aside for
-    each of its sequences; 0: blocks are taken when they are needed.
+    order of their index; before the first admission there is none. ``keys`` are the extra keys of its blocks' hashes.
+    ``max_tokens`` is the bound in force; ``watched`` the length of a sequence from which each new token may end it.
+    ``reserved_blocks``: what a contiguous cache sets aside for each of its sequences; 0: blocks are taken when they are
+    needed.
     """
 
     __slots__ = (
         "first",
         "id",
+        "keys",
         "live",
         "max_tokens",
         "name",
@@ -61,7 +64,14 @@ class Request:
     )
 
     def __init__(
-        self, id: int, name: str, prompt: "array[int]", params: SamplingParams, priority: int, max_tokens: int
+        self,
+        id: int,
+        name: str,
+        prompt: "array[int]",
+        params: SamplingParams,
+        priority: int,
+        max_tokens: int,
+        keys: ExtraKeys = NO_KEYS,
     ) -> None:
         self.id = id
         self.name = name
@@ -69,6 +79,7 @@ class Request:
         self.prompt_tokens = len(prompt)
         self.params = params
         self.priority = priority
+        self.keys = keys
         self.max_tokens = max_tokens
         stops = params.stop or params.stop_token_ids
         self.watched = self.prompt_tokens + min(params.min_tokens + 1 if stops else max_tokens, max_tokens)

@@ -8,6 +8,7 @@ from collections import deque
 from typing import TypedDict
 
 from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.sampling_params import SamplingParams
@@ -25,6 +26,7 @@ from kvarium_ledger.decisions import (
     Submitted,
     Waiting,
 )
+from kvarium_ledger.hit_statistics import HitStatistics
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import Cause
 
@@ -51,6 +53,8 @@ class Roster:
         self.waiting = WaitingQueue(config.policy)
         self.running: list[Request] = []
         self.width = 0
+        self.hit_statistics = HitStatistics()
+        """Of the prefix cache; nothing is counted where there is none."""
         self.ended: deque[Request] = deque(maxlen=REMEMBERED)
         """Those that have begun to run and ended since, the last one at the right."""
         self._names: dict[str, Request] = {}
@@ -71,6 +75,7 @@ class Roster:
         name: str = "",
         priority: int = 0,
         text: str | None = None,
+        keys: ExtraKeys = NO_KEYS,
     ) -> Request:
         """A request comes in. One that can never fit is refused at once: its ``state`` is None then.
 
@@ -84,7 +89,7 @@ class Roster:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
         most = room if params.max_tokens is None else min(params.max_tokens, room)
-        request = Request(self._next_request, name, prompt, params, priority, most)
+        request = Request(self._next_request, name, prompt, params, priority, most, keys)
         request.name = name or f"request-{request.id}"
         request.reserved_blocks = self.pool.reserved_blocks(request.prompt_tokens, most)
         self._next_request += 1
@@ -105,6 +110,8 @@ class Roster:
                 max_tokens=most,
                 n=params.n,
                 priority=priority,
+                lora_name=keys.lora_name,
+                cache_salt=keys.cache_salt,
             )
         )
         refusal = self._refusal(request)
@@ -163,19 +170,20 @@ class Roster:
         self.waiting.leave()
         request.state, request.place, request.reason = "running", self._running_place, None
         self._running_place += 1.0
-        self.ledger.decide(
-            Admitted(
-                op=self.ledger.op,
-                request=request.id,
-                **before,
-                state_after="running",
-                place_after=request.place,
-                tokens=tokens,
-                hit=hit,
-                cap_applied=cap_applied,
-                missed=missed,
-            )
+        admitted = Admitted(
+            op=self.ledger.op,
+            request=request.id,
+            **before,
+            state_after="running",
+            place_after=request.place,
+            tokens=tokens,
+            hit=hit,
+            cap_applied=cap_applied,
+            missed=missed,
         )
+        self.ledger.decide(admitted)
+        if self.pool.cache is not None:
+            self.hit_statistics.count(admitted)
         if not request.live:
             request.first = self.create_sequence(request, 0, None)
             request.live.append(request.first)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.roster import Roster
@@ -81,13 +82,14 @@ class Scheduler:
         name: str = "",
         priority: int = 0,
         text: str | None = None,
+        keys: ExtraKeys = NO_KEYS,
     ) -> Request:
         """A request comes in; see :meth:`Roster.submit`. Raises :class:`ValueError`, too, for stop strings without text."""
         if params.stop and self.vocabulary is None:
             raise ValueError(
                 "stop strings need text, and this engine's model has no tokenizer: give stop_token_ids"
             )
-        return self.roster.submit(prompt, params, name, priority, text)
+        return self.roster.submit(prompt, params, name, priority, text, keys)
 
     def abort(self, request: Request, asked_by: str = "") -> None:
         """End a request, whatever it does; see :meth:`Roster.abort`."""
@@ -244,7 +246,7 @@ class Scheduler:
         contents: list[int] = []
         if cache is not None:
             raw = source.tobytes()
-            hits, contents = cache.lookup(raw, (target - 1) // size)
+            hits, contents = cache.lookup(raw, (target - 1) // size, request.keys)
         hit = len(hits) * size
         tokens = min(target - hit, budget)
         count = pool.state.count
@@ -259,9 +261,9 @@ class Scheduler:
             return False
         cap_applied, missed = False, None
         if cache is not None and hit + size <= target:
-            cap_applied = hit + size == target and cache.holds(parent, following)
+            cap_applied = hit + size == target and cache.holds(parent, following, request.keys)
             if not cap_applied:
-                missed = cache.missed_hash(raw, contents)
+                missed = cache.missed_hash(raw, contents, request.keys)
         self.roster.admit(request, target, hit, cap_applied, missed)
         sequence = request.live[0]
         if hits:
@@ -280,7 +282,7 @@ class Scheduler:
             return False
         if blocked.entered != self.pool.queue.entered or min(target - blocked.hit, budget) < blocked.tokens:
             return False
-        return cache is None or not cache.holds(blocked.parent, blocked.missed)
+        return cache is None or not cache.holds(blocked.parent, blocked.missed, request.keys)
 
     # -- after a step -------------------------------------------------------------------------------------------
 
@@ -350,7 +352,8 @@ class Scheduler:
         cache = self.pool.cache
         if cache is None:
             return [], []
-        return cache.lookup(sequence.tokens.tobytes(), (sequence.length - 1) // self.pool.block_size)
+        most = (sequence.length - 1) // self.pool.block_size
+        return cache.lookup(sequence.tokens.tobytes(), most, sequence.request.keys)
 
     def _enter_hits(self, sequence: Sequence, table: list[int], hits: list[int], contents: list[int]) -> None:
         """The hits behind ``table`` become entries of a sequence's table."""

@@ -14,15 +14,17 @@ What is gathered touches blocks of running sequences only, so it may be told lat
 anything is freed or hit (:meth:`SlotWriter.flush`).
 """
 
+from array import array
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.ledger import Ledger
-from kvarium_ledger.operations import Cause
+from kvarium_ledger.operations import NONE, Cause
 
 
 class _Copy(NamedTuple):
@@ -141,10 +143,7 @@ class SlotWriter:
             return
         end = sequence.computed
         tokens = sequence.tokens[end - self.pool.block_size : end]
-        parent = sequence.content
-        content, new = cache.intern(parent, tokens.tobytes())
-        if new:
-            self.ledger.content(content, parent, tokens)
+        content = self._intern(cache, sequence, sequence.content, tokens)
         self.pool.label(block, content)
         self._cached.append(block)
         self._cached_for.append(sequence.id)
@@ -200,7 +199,7 @@ class SlotWriter:
 
     def _label(self, sequence: Sequence, full: int) -> None:
         """Label the blocks of a table up to the ``full``-th."""
-        cache, ledger, size = self.pool.cache, self.ledger, self.pool.block_size
+        cache, size = self.pool.cache, self.pool.block_size
         assert cache is not None, "labels need a prefix cache"
         first = sequence.labelled
         blocks = sequence.table[first:full]
@@ -208,16 +207,22 @@ class SlotWriter:
         contents: list[int] = []
         for position, block in enumerate(blocks, first):
             tokens = sequence.tokens[position * size : (position + 1) * size]
-            content, new = cache.intern(parent, tokens.tobytes())
-            if new:
-                ledger.content(content, parent, tokens)
-            self.pool.label(block, content)
-            contents.append(content)
-            parent = content
-        ledger.cache(blocks, sequence.id, contents)
+            parent = self._intern(cache, sequence, parent, tokens)
+            self.pool.label(block, parent)
+            contents.append(parent)
+        self.ledger.cache(blocks, sequence.id, contents)
         self._promises.append(_Promise(sequence, first, full - first))
         sequence.content = parent
         sequence.labelled = full
+
+    def _intern(self, cache: PrefixCache, sequence: Sequence, parent: int, tokens: "array[int]") -> int:
+        """The content of a full block of a sequence, behind ``parent``; the ledger hears of a new one."""
+        keys = sequence.request.keys
+        content, new = cache.intern(parent, tokens.tobytes(), keys)
+        if new:
+            extra = keys.at(first=parent == NONE)
+            self.ledger.content(content, parent, tokens, extra, cache.hash_of(content))
+        return content
 
     # -- the ends of a step ---------------------------------------------------------------------------------------
 

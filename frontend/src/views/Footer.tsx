@@ -68,6 +68,12 @@ export function Footer() {
           <b>{told === null || lag.value === null ? '—' : `${integer(Math.max(0, lag.value))} ms`}</b>
         </span>
       )}
+      {live && told !== null && (told.prefix_cache_queries ?? 0) > 0 && (
+        <span title={text.footer.hitsTitle(told.prefix_cache_hits ?? 0, told.prefix_cache_queries ?? 0)}>
+          {own}
+          {text.footer.hits} <b>{percent(told.prefix_cache_hits ?? 0, told.prefix_cache_queries!, 1)}</b>
+        </span>
+      )}
       <span>
         {text.footer.gaps} <b class={lost > 0 ? 'red' : ''}>{integer(lost)}</b>
       </span>

@@ -280,7 +280,8 @@ export interface Contents {
 /**
  * The text of the step ``step``, so that who does not want it can leave it out.
  *
- * ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; ``sampled`` (u32) are the
+ * ``tokens`` (u32) are the token ids of the contents ``content`` (u32), block after block; those of them that have extra
+ * keys stand in ``extra`` too, once for each kind of keys. ``sampled`` (u32) are the
  * sampled tokens in the order of :attr:`Step.sampled`; ``logprobs`` is there when a request asked for them.
  */
 export interface Text {
@@ -289,10 +290,20 @@ export interface Text {
   step: number;
   content?: Uint8Array;
   tokens?: Uint8Array;
+  extra?: ContentKeys[];
   prompts?: Prompt[];
   sampled?: Uint8Array;
   pieces?: Pieces;
   logprobs?: Logprobs;
+}
+/**
+ * Contents whose hashes have extra keys: u32 ``content``, and the ``keys`` that stand in the hash of each of them.
+ *
+ * ``keys`` are as they enter the hash, for example ``[["lora", name, path], ["cache_salt", salt]]``.
+ */
+export interface ContentKeys {
+  content?: Uint8Array;
+  keys?: string[][];
 }
 /**
  * The prompt of a request: its token ids (u32) and, where there is one, its text.
@@ -509,7 +520,8 @@ export interface Ack {
   record: number;
 }
 /**
- * What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``release``, ``step`` or ``keyframe``.
+ * What somebody asks of the engine: ``submit``, ``abort``, ``reset_prefix_cache``, ``hold``, ``release``, ``step`` or
+ * ``keyframe``.
  *
  * It is applied between two steps and answered with the same ``id``.
  */
@@ -543,6 +555,9 @@ export interface Answer {
 }
 /**
  * The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged.
+ *
+ * ``prefix_cache_queries`` and ``…_hits`` are in tokens and since the session's start; see
+ * :mod:`kvarium_ledger.hit_statistics`.
  */
 export interface Health {
   type: 'health';
@@ -556,6 +571,10 @@ export interface Health {
   queue_records?: number;
   gaps?: number;
   held?: boolean;
+  prefix_cache_queries?: number;
+  prefix_cache_hits?: number;
+  prefix_cache_preempted_queries?: number;
+  prefix_cache_preempted_hits?: number;
 }
 /**
  * The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.
