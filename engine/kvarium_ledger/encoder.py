@@ -10,7 +10,7 @@ from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.block_fold import entry_sums
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import AnyDecision, Change, Finished, SequenceDropped
+from kvarium_ledger.decisions import AnyDecision, Change, Finished, Hypothesis, SequenceDropped
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.ledger import (
     ContentText,
@@ -293,10 +293,12 @@ def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
 
 
 def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
-    """The decisions without the stops that were met, which are text."""
-    return [
-        msgspec.structs.replace(decision, stop_reason=None)
-        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None
-        else decision
-        for decision in decisions
-    ]
+    """The decisions without the stops that were met and the last tokens of answers, which are text."""
+    told: list[AnyDecision] = []
+    for decision in decisions:
+        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None:
+            decision = msgspec.structs.replace(decision, stop_reason=None)
+        elif isinstance(decision, Hypothesis):
+            decision = msgspec.structs.replace(decision, token=None)
+        told.append(decision)
+    return told

@@ -78,8 +78,11 @@ class Roster:
         """
         if not prompt:
             raise ValueError("a prompt has at least one token")
-        if params.n > self.config.max_num_seqs:
-            raise ValueError(f"n = {params.n} is more than max_num_seqs = {self.config.max_num_seqs}")
+        if params.width > self.config.max_num_seqs:
+            name_of_width = "n" if params.beam_width is None else "beam_width"
+            raise ValueError(
+                f"{name_of_width} = {params.width} is more than max_num_seqs = {self.config.max_num_seqs}"
+            )
         if name in self._names:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
@@ -104,6 +107,7 @@ class Roster:
                 max_tokens=most,
                 n=params.n,
                 priority=priority,
+                beam_width=params.beam_width,
             )
         )
         refusal = self._refusal(request)
@@ -132,8 +136,13 @@ class Roster:
         needs, has = request.worst_case_blocks(self.pool.block_size), self.pool.num_blocks
         if needs <= has:
             return None
-        n = request.params.n
-        each = f"each of its {n} sequences may need {needs // n} blocks, together {needs}" if n > 1 else ""
+        width = request.params.width
+        what = "sequences" if request.params.beam_width is None else "beams"
+        each = (
+            f"each of its {width} {what} may need {needs // width} blocks, together {needs}"
+            if width > 1
+            else ""
+        )
         return f"{each or f'it may need {needs} blocks'}; the pool has {has}", needs, has, "blocks"
 
     def find(self, name_or_id: str | int) -> Request | None:
@@ -174,16 +183,17 @@ class Roster:
             )
         )
         if not request.live:
-            request.first = self.create_sequence(request, 0, None)
+            request.first = self.create_sequence(request, None)
             request.live.append(request.first)
         self.running.append(request)
         self.width += request.width
 
-    def create_sequence(self, request: Request, index: int, parent: Sequence | None) -> Sequence:
-        """A sequence of a request begins, with its prompt."""
-        sequence = Sequence(
-            self._next_sequence, request, index, request.prompt[:], parent.id if parent else None
-        )
+    def create_sequence(self, request: Request, parent: Sequence | None) -> Sequence:
+        """A sequence of a request begins, with all tokens of ``parent``, or with the prompt."""
+        tokens = (parent.tokens if parent else request.prompt)[:]
+        index = request.created
+        sequence = Sequence(self._next_sequence, request, index, tokens, parent.id if parent else None)
+        request.created += 1
         self._next_sequence += 1
         self.ledger.decide(
             SequenceCreated(
@@ -199,8 +209,9 @@ class Roster:
     def drop_sequence(self, sequence: Sequence) -> None:
         """A sequence ends before its request does."""
         request = sequence.request
+        width = request.width
         request.live.remove(sequence)
-        self.width -= 1
+        self.width += request.width - width
         ending = sequence.ending
         self.ledger.decide(
             SequenceDropped(
@@ -239,6 +250,7 @@ class Roster:
             sequence.forget()
         if victim.started:
             victim.stage = Stage.prefix if len(victim.live) > 1 else Stage.own
+            victim.prefix_tokens = victim.common_prefix()
 
     def finish(
         self,
