@@ -322,3 +322,12 @@ def test_single_blocks_are_neither_given_nor_shared() -> None:
     pool.let_go(run, Cause.finished, 0)
     assert pool.num_free == 16
     assert blocks_for(64, 16) == pool.reserved_blocks(1, 1)
+
+
+def test_a_beam_search_is_refused_by_name() -> None:
+    engine = Mirrored(64, 16, reserve="max")
+    with pytest.raises(
+        ValueError, match="beam_width = 3: beams share blocks, and contiguous memory shares none"
+    ):
+        engine.submit(40, max_tokens=8, beam_width=3)
+    assert not engine.roster.requests

@@ -13,13 +13,25 @@ computes the prompt again into its own run.
 
 from kvarium_engine.memory.contiguous import ContiguousPool
 from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.forks import Forks
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.run_writer import RunWriter
+from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.ledger import Ledger
+
+
+class _RunForks(Forks):
+    """Sequences with runs of their own fork nothing."""
+
+    def samples(self, request: Request) -> list[Sequence]:
+        """The prompt is computed once: the other sequences, which are there already, go on by themselves."""
+        request.started = True
+        request.stage = Stage.own
+        return request.live
 
 
 class ContiguousScheduler(Scheduler):
@@ -37,6 +49,16 @@ class ContiguousScheduler(Scheduler):
     ) -> None:
         super().__init__(config, pool, ledger, eos_tokens, vocabulary)
         self.slots = RunWriter(pool, ledger)
+        self.forks = _RunForks(pool, self.roster, eos_tokens)
+
+    def check(self, params: SamplingParams) -> None:
+        """Beams live by sharing: raises :class:`ValueError` for a search of them, too."""
+        if params.beam_width is not None:
+            raise ValueError(
+                f"beam_width = {params.beam_width}: beams share blocks, and contiguous memory shares none; the engine "
+                "searches with --memory-backend paged"
+            )
+        super().check(params)
 
     def _begin(self, request: Request, budget: int, plan: StepPlan) -> bool:
         """Admit one request, with a run for each of its sequences and its first chunk; False when there is no room."""
@@ -49,15 +71,9 @@ class ContiguousScheduler(Scheduler):
                 roster.wait(request, "fragmentation", n * blocks, pool.num_free, largest=pool.arena.largest)
             return False
         roster.admit(request, request.prompt_tokens, 0, False, None)
-        for index in range(1, n):
-            request.live.append(roster.create_sequence(request, index, request.first))
+        for _ in range(1, n):
+            request.live.append(roster.create_sequence(request, request.first))
         for sequence in request.live:
             sequence.ahead = pool.reserve(blocks, sequence.id)
         self._write(request, request.live[0], min(request.prompt_tokens, budget), plan)
         return True
-
-    def _fork(self, request: Request) -> list[Sequence]:
-        """The prompt is computed once: the other sequences, which are there already, go on by themselves."""
-        request.started = True
-        request.stage = Stage.own
-        return request.live
