@@ -93,8 +93,27 @@ def engine(
             help="Tokens of a sequence, prompt included. Default: the model's positions, but no more than the pool holds."
         ),
     ] = None,
-    enable_prefix_caching: Annotated[bool, typer.Option(help="Share the blocks of equal prefixes.")] = True,
+    enable_prefix_caching: Annotated[
+        bool | None,
+        typer.Option(
+            "--enable-prefix-caching/--no-enable-prefix-caching",
+            help="Share the blocks of equal prefixes. Default: with paged memory; contiguous memory can't.",
+        ),
+    ] = None,
     free_order: Annotated[str, typer.Option(help="lru, or unhashed-first as vLLM does.")] = "lru",
+    memory_backend: Annotated[
+        str,
+        typer.Option(
+            help="paged, or contiguous: the baseline that reserves one run of blocks for each sequence."
+        ),
+    ] = "paged",
+    reserve: Annotated[
+        str | None,
+        typer.Option(
+            help="Of contiguous memory, for each sequence: max (--max-model-len tokens, the default), power-of-two (the "
+            "prompt, and max_tokens rounded up to one) or exact (the prompt and max_tokens)."
+        ),
+    ] = None,
     scheduling_policy: Annotated[
         str, typer.Option(help="fcfs, or priority (a lower number goes first).")
     ] = "fcfs",
@@ -159,6 +178,8 @@ def engine(
         max_model_len=max_model_len,
         enable_prefix_caching=enable_prefix_caching,
         free_order=free_order,
+        memory_backend=memory_backend,
+        reserve=reserve,
         scheduling_policy=scheduling_policy,
         seed=seed,
         steps=steps,

@@ -26,6 +26,9 @@ def make_runner(options: Options, resolved: Resolved, say: Callable[[str], None]
     Raises :class:`UsageError` where the model can't be loaded or its cache does not fit.
     """
     if resolved.model is None:
+        if resolved.config.reservation is not None:
+            for line in resolved.capacity.lines(resolved.config.reservation)[1:]:
+                say(line)
         endless = resolved.workload in ("mix", "demo")
         return NullRunner(options.seed, resolved.step_ms, _EOS_EVERY if endless else 0), resolved
     return _torch_runner(options, resolved, resolved.model, say)
@@ -83,7 +86,7 @@ def _torch_runner(
         "with --num-gpu-blocks-override or --kv-cache-memory-bytes"
     ):
         runner = make(pool.num_blocks)
-    for line in pool.lines():
+    for line in pool.lines(resolved.config.reservation):
         say(line)
     if model.kv_dtype == FP8_NAME:
         told = "1, as the checkpoint tells none" if scales is None else "those of the checkpoint"
