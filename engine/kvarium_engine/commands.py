@@ -46,6 +46,9 @@ def engine(
             help="Of keys and values: auto (the model's), or fp8 (fp8_e4m3), a byte a number, with the checkpoint's scales."
         ),
     ] = "auto",
+    load_format: Annotated[
+        str, typer.Option(help="auto: the weights that are there; dummy: random ones, from a config alone.")
+    ] = "auto",
     trace: Annotated[
         Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
     ] = None,
@@ -146,6 +149,7 @@ def engine(
         model=model,
         dtype=dtype,
         kv_cache_dtype=kv_cache_dtype,
+        load_format=load_format,
         trace=trace,
         speed=speed,
         mix=mix,

@@ -40,7 +40,7 @@ def _torch_runner(
     from kvarium_engine.model.cuda_memory import memory_of
     from kvarium_engine.model.kv_cache import KV_DTYPES
     from kvarium_engine.model.kv_scales import kv_scales
-    from kvarium_engine.model.loader import choose_device, load_model, use_threads
+    from kvarium_engine.model.loader import choose_device, load_model, random_model, use_threads
     from kvarium_engine.model.tokenizer import load_tokenizer
     from kvarium_engine.model.torch_runner import TorchRunner
 
@@ -51,12 +51,16 @@ def _torch_runner(
         raise UsageError(NO_CARD)
     free = 0 if memory is None else memory.free()
     loading = time.monotonic()
-    module = load_model(model.folder, model.dtype, device)
+    dummy = model.load_format == "dummy"
+    if dummy:
+        module = random_model(model.config, model.dtype, device, options.seed)
+    else:
+        module = load_model(model.folder, model.dtype, device)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
     where = f"cpu, {threads} thread{'s' * (threads > 1)}" if memory is None else memory.device
     say(
         f"model weights: {weights / GIB:.2f} GiB of {model.dtype} on {where}, "
-        f"loaded in {time.monotonic() - loading:.1f} s"
+        f"{'made at random' if dummy else 'loaded'} in {time.monotonic() - loading:.1f} s"
     )
     vocabulary = load_tokenizer(model.folder)
     scales = None

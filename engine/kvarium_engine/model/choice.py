@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvarium_engine.errors import UsageError
-from kvarium_engine.model.geometry import DTYPE_BYTES, FP8_NAME, Geometry, read_geometry
-from kvarium_engine.model.store import find
+from kvarium_engine.model.geometry import DTYPE_BYTES, FP8_NAME, Geometry, read_config
+from kvarium_engine.model.store import find, find_config, name_of
 
 NEEDS = ("torch", "transformers", "safetensors")
 
@@ -14,18 +14,28 @@ KV_CACHE_DTYPES = {"auto": None, "fp8": FP8_NAME, FP8_NAME: FP8_NAME}
 """What ``--kv-cache-dtype`` may be, in vLLM's words, and what keys and values are kept as then; None: as the model's dtype."""
 
 
+LOAD_FORMATS = ("auto", "dummy")
+"""What ``--load-format`` may be, in vLLM's words: the weights that are there, or random ones from the config alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model: ``name`` as it is told (a known name, or its folder's), where it lies, its sizes, and its ``dtype``.
+    """A model: ``name`` as it is told (a known name, or its folder's), where its ``config`` lies, its sizes, and its ``dtype``.
 
-    ``kv_dtype``: that of its keys and values.
+    ``kv_dtype``: that of its keys and values. ``load_format`` is one of :data:`LOAD_FORMATS`.
     """
 
     name: str
-    folder: Path
+    config: Path
     geometry: Geometry
     dtype: str
     kv_dtype: str
+    load_format: str = "auto"
+
+    @property
+    def folder(self) -> Path:
+        """Where the model lies."""
+        return self.config.parent
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -33,12 +43,13 @@ class ModelChoice:
         return self.geometry.kv_bytes_per_token(self.kv_dtype)
 
 
-def choose_model(model: str, dtype: str = "auto", kv_cache_dtype: str = "auto") -> ModelChoice:
+def choose_model(
+    model: str, dtype: str = "auto", kv_cache_dtype: str = "auto", load_format: str = "auto"
+) -> ModelChoice:
     """The model that is known as ``model``, or lies in that folder. ``dtype`` auto: that of the stored weights.
 
-    ``kv_cache_dtype`` is one of :data:`KV_CACHE_DTYPES`.
-
-    Raises :class:`UsageError` in one line.
+    ``kv_cache_dtype`` is one of :data:`KV_CACHE_DTYPES`. For ``load_format`` dummy a config is enough, in its folder or as
+    a file. Raises :class:`UsageError` in one line.
     """
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
@@ -47,14 +58,16 @@ def choose_model(model: str, dtype: str = "auto", kv_cache_dtype: str = "auto") 
             "--runner null works without"
         )
     check_dtypes(dtype, kv_cache_dtype)
-    folder = find(model)
-    geometry = read_geometry(folder)
-    known = folder.name != Path(model).name
+    if load_format not in LOAD_FORMATS:
+        raise UsageError(f"--load-format is {' or '.join(LOAD_FORMATS)}, not {load_format!r}")
+    config = find_config(model) if load_format == "dummy" else find(model) / "config.json"
+    _, geometry = read_config(config)
     return ModelChoice(
-        name=model if known else folder.resolve().name,
-        folder=folder,
+        name=name_of(model, config),
+        config=config,
         geometry=geometry,
         **dtypes(geometry, dtype, kv_cache_dtype),
+        load_format=load_format,
     )
 
 

@@ -117,7 +117,8 @@ def find(model: str) -> Path:
             raise UsageError(f"the folder {model!r} holds no model: there is no config.json in it")
         if not has_weights(folder):
             raise UsageError(
-                f"the folder {model!r} has a config.json and no weights: *.safetensors or pytorch_model*.bin"
+                f"the folder {model!r} has a config.json and no weights (*.safetensors or pytorch_model*.bin): "
+                "--load-format dummy runs it with random ones"
             )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -139,6 +140,13 @@ def find_config(model: str) -> Path:
     except (OSError, ValueError):
         pass
     return find(model) / "config.json"
+
+
+def name_of(model: str, config: Path) -> str:
+    """What a model is called whose config was found: the name that is known, else its folder's, or that of the file."""
+    if model in KNOWN:
+        return model
+    return config.parent.name if config.name == "config.json" else config.stem
 
 
 def has_weights(folder: Path) -> bool:
