@@ -125,11 +125,13 @@ def answer(asked: Asked) -> Answer:
     path = find_config(asked.model)
     config, geometry = read_config(path)
     refuse_other_caches(config, asked.model)
+    dtype, kv_dtype = dtypes(geometry, asked.dtype, asked.kv_cache_dtype)
     model = ModelChoice(
         name=name_of(asked.model, path),
         config=path,
         geometry=geometry,
-        **dtypes(geometry, asked.dtype, asked.kv_cache_dtype),
+        dtype=dtype,
+        kv_dtype=kv_dtype,
     )
     weights, weights_from = weight_bytes(config, geometry, path.parent, model.dtype)
     if asked.weights_gib is not None:
@@ -215,7 +217,8 @@ def capacity(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A name that `kvarium models ls` lists, a model's folder, or a config.json."
+            metavar="MODEL",
+            help="A name that `kvarium models ls` lists, a model's folder, a config.json, or an id of the hub (org/name).",
         ),
     ],
     dtype: Annotated[

@@ -28,7 +28,8 @@ def engine(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model to run: a name that `kvarium models ls` lists, or a folder in transformers' layout."
+            help="The model to run: a name that `kvarium models ls` lists, a folder in transformers' layout, or an id of the "
+            "Hugging Face hub (org/name)."
         ),
     ] = None,
     runner: Annotated[

@@ -217,7 +217,7 @@ def _model(options: Options) -> ModelChoice | None:
     if options.model is None:
         if options.runner == "torch":
             raise UsageError(
-                "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder"
+                "--runner torch runs a --model: a name that `kvarium models ls` lists, a folder, or an id of the hub"
             )
         for option, given in (
             ("--dtype", options.dtype != "auto"),

@@ -10,6 +10,7 @@ from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.geometry import FP8_NAME
+from kvarium_engine.model.hub import fetch_weights
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.profiling import measure
 from kvarium_engine.options import NO_CARD, Options, Resolved, resized
@@ -50,8 +51,10 @@ def _torch_runner(
     if memory is None and options.gpu_memory_utilization is not None:
         raise UsageError(NO_CARD)
     free = 0 if memory is None else memory.free()
-    loading = time.monotonic()
     dummy = model.load_format == "dummy"
+    if model.on_hub and not dummy:
+        fetch_weights(model.name, model.folder)
+    loading = time.monotonic()
     if dummy:
         module = random_model(model.config, model.dtype, device, options.seed)
     else:

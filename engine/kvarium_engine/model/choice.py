@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.geometry import DTYPE_BYTES, FP8_NAME, Geometry, read_config
+from kvarium_engine.model.hub import is_on_hub
 from kvarium_engine.model.store import find, find_config, name_of
 
 NEEDS = ("torch", "transformers", "safetensors")
@@ -22,7 +23,8 @@ LOAD_FORMATS = ("auto", "dummy")
 class ModelChoice:
     """A model: ``name`` as it is told (a known name, or its folder's), where its ``config`` lies, its sizes, and its ``dtype``.
 
-    ``kv_dtype``: that of its keys and values. ``load_format`` is one of :data:`LOAD_FORMATS`.
+    ``kv_dtype``: that of its keys and values. ``load_format`` is one of :data:`LOAD_FORMATS`. ``on_hub``: its name is an id
+    of the hub, and beside the config its files may not be here yet.
     """
 
     name: str
@@ -31,6 +33,7 @@ class ModelChoice:
     dtype: str
     kv_dtype: str
     load_format: str = "auto"
+    on_hub: bool = False
 
     @property
     def folder(self) -> Path:
@@ -46,7 +49,7 @@ class ModelChoice:
 def choose_model(
     model: str, dtype: str = "auto", kv_cache_dtype: str = "auto", load_format: str = "auto"
 ) -> ModelChoice:
-    """The model that is known as ``model``, or lies in that folder. ``dtype`` auto: that of the stored weights.
+    """The model that is known as ``model``, lies in that folder, or is called so on the hub. ``dtype`` auto: that of the stored weights.
 
     ``kv_cache_dtype`` is one of :data:`KV_CACHE_DTYPES`. For ``load_format`` dummy a config is enough, in its folder or as
     a file. Raises :class:`UsageError` in one line.
@@ -60,21 +63,25 @@ def choose_model(
     check_dtypes(dtype, kv_cache_dtype)
     if load_format not in LOAD_FORMATS:
         raise UsageError(f"--load-format is {' or '.join(LOAD_FORMATS)}, not {load_format!r}")
-    config = find_config(model) if load_format == "dummy" else find(model) / "config.json"
+    on_hub = is_on_hub(model)
+    config = find_config(model) if load_format == "dummy" or on_hub else find(model) / "config.json"
     _, geometry = read_config(config)
+    weights, kept = dtypes(geometry, dtype, kv_cache_dtype)
     return ModelChoice(
         name=name_of(model, config),
         config=config,
         geometry=geometry,
-        **dtypes(geometry, dtype, kv_cache_dtype),
+        dtype=weights,
+        kv_dtype=kept,
         load_format=load_format,
+        on_hub=on_hub,
     )
 
 
-def dtypes(geometry: Geometry, dtype: str, kv_cache_dtype: str) -> dict[str, str]:
-    """``dtype`` and ``kv_dtype`` as they are where these options are given."""
+def dtypes(geometry: Geometry, dtype: str, kv_cache_dtype: str) -> tuple[str, str]:
+    """The dtypes of the weights, and of keys and values, where these options are given."""
     weights = geometry.dtype if dtype == "auto" else dtype
-    return {"dtype": weights, "kv_dtype": KV_CACHE_DTYPES[kv_cache_dtype] or weights}
+    return weights, KV_CACHE_DTYPES[kv_cache_dtype] or weights
 
 
 def check_dtypes(dtype: str, kv_cache_dtype: str) -> None:
