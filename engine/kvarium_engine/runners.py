@@ -41,7 +41,7 @@ def _torch_runner(
     from kvarium_engine.model.cuda_memory import memory_of
     from kvarium_engine.model.kv_cache import KV_DTYPES
     from kvarium_engine.model.kv_scales import kv_scales
-    from kvarium_engine.model.loader import choose_device, load_model, random_model, use_threads
+    from kvarium_engine.model.loader import check_config, choose_device, load_model, random_model, use_threads
     from kvarium_engine.model.tokenizer import load_tokenizer
     from kvarium_engine.model.torch_runner import TorchRunner
 
@@ -53,6 +53,7 @@ def _torch_runner(
     free = 0 if memory is None else memory.free()
     dummy = model.load_format == "dummy"
     if model.on_hub and not dummy:
+        check_config(model.config)
         fetch_weights(model.name, model.folder)
     loading = time.monotonic()
     if dummy:

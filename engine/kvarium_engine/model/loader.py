@@ -16,6 +16,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Pre
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
+from kvarium_engine.model.dry_run import dry_run
 from kvarium_engine.model.geometry import Geometry, read_config, read_geometry
 from kvarium_engine.model.kv_scales import is_kv_scale
 from kvarium_engine.model.refusal import refuse_unpaged
@@ -97,7 +98,14 @@ def paged_config(source: Path) -> Any:
     """The config of transformers in a folder or a file. Raises :class:`ValueError` for one whose model would be run wrong."""
     config = AutoConfig.from_pretrained(source, local_files_only=True)
     refuse_unpaged(config)
+    dry_run(config)
     return config
+
+
+def check_config(config_file: Path) -> None:
+    """Raises :class:`UsageError` for a model that its config alone refuses: before gigabytes of weights are fetched."""
+    with told_in_one_line(f"the model of {config_file}", choose_device()):
+        paged_config(config_file)
 
 
 @contextlib.contextmanager
