@@ -28,7 +28,8 @@ def engine(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model to run: a name that `kvarium models ls` lists, or a folder in transformers' layout."
+            help="The model to run: a name that `kvarium models ls` lists, a folder in transformers' layout, or an id of the "
+            "Hugging Face hub (org/name)."
         ),
     ] = None,
     runner: Annotated[
@@ -45,6 +46,9 @@ def engine(
         typer.Option(
             help="Of keys and values: auto (the model's), or fp8 (fp8_e4m3), a byte a number, with the checkpoint's scales."
         ),
+    ] = "auto",
+    load_format: Annotated[
+        str, typer.Option(help="auto: the weights that are there; dummy: random ones, from a config alone.")
     ] = "auto",
     trace: Annotated[
         Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
@@ -165,6 +169,7 @@ def engine(
         model=model,
         dtype=dtype,
         kv_cache_dtype=kv_cache_dtype,
+        load_format=load_format,
         trace=trace,
         speed=speed,
         mix=mix,

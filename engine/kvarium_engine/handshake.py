@@ -63,6 +63,7 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
             "speed": options.speed if resolved.trace is not None else None,
             "step_ms": resolved.step_ms if model is None else None,
             "dtype": None if model is None else model.dtype,
+            "load_format": None if model is None else model.load_format,
             "kv_cache_dtype": None if model is None else model.kv_dtype,
             "eos_token": _told(runner.eos_tokens),
             "chat_template": runner.vocabulary is not None and runner.vocabulary.has_chat_template,

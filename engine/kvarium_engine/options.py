@@ -67,6 +67,7 @@ class Options:
     model: str | None = None
     dtype: str = "auto"
     kv_cache_dtype: str = "auto"
+    load_format: str = "auto"
     trace: Path | None = None
     speed: float = 1.0
     mix: bool | None = None
@@ -270,11 +271,12 @@ def _model(options: Options) -> ModelChoice | None:
     if options.model is None:
         if options.runner == "torch":
             raise UsageError(
-                "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder"
+                "--runner torch runs a --model: a name that `kvarium models ls` lists, a folder, or an id of the hub"
             )
         for option, given in (
             ("--dtype", options.dtype != "auto"),
             ("--kv-cache-dtype", options.kv_cache_dtype != "auto"),
+            ("--load-format", options.load_format != "auto"),
             ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes is not None),
             ("--gpu-memory-utilization", options.gpu_memory_utilization is not None),
         ):
@@ -285,7 +287,7 @@ def _model(options: Options) -> ModelChoice | None:
         raise UsageError(f"--runner null runs no model, but --model {options.model} is given")
     if options.gpu_memory_utilization is not None and not card_there():
         raise UsageError(NO_CARD)
-    return choose_model(options.model, options.dtype, options.kv_cache_dtype)
+    return choose_model(options.model, options.dtype, options.kv_cache_dtype, options.load_format)
 
 
 def _workload(options: Options, model: ModelChoice | None) -> WorkloadName:
