@@ -18,7 +18,7 @@ from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.reservation import RESERVE
 from kvarium_engine.model.choice import ModelChoice, choose_model
 from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool_size, size_for_model
-from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.config import MOST_AGING, PRIORITY_AGING, SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace
 
@@ -51,6 +51,7 @@ BOUNDS = (
     Bound("--max-num-batched-tokens", "max_num_batched_tokens", 1, MOST_TOKENS),
     Bound("--max-num-seqs", "max_num_seqs", 1, 1 << 20),
     Bound("--max-model-len", "max_model_len", 1, MOST_TOKENS),
+    Bound("--priority-aging", "priority_aging", 0, MOST_AGING),
     Bound("--seed", "seed", 0, _WIRE),
     Bound("--steps", "steps", 1, _WIRE),
     Bound("--audit-interval", "audit_interval", 0, MOST_TOKENS),
@@ -84,6 +85,7 @@ class Options:
     memory_backend: str = "paged"
     reserve: str | None = None
     scheduling_policy: str = "fcfs"
+    priority_aging: int | None = None
     seed: int = 0
     steps: int | None = None
     duration: float | None = None
@@ -139,6 +141,10 @@ def resolve(options: Options) -> Resolved:
         raise UsageError(f"--free-order is {' or '.join(FREE_ORDERS)}, not {options.free_order!r}")
     _check_memory_backend(options)
     check_sizes(options)
+    if options.priority_aging is not None and options.scheduling_policy == "fcfs":
+        raise UsageError(
+            "--priority-aging belongs to --scheduling-policy priority: first come, first served has no levels"
+        )
     model = _model(options)
     if options.duration is not None and not 0 < options.duration < math.inf:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
@@ -163,6 +169,7 @@ def resolve(options: Options) -> Resolved:
             max_num_seqs=options.max_num_seqs,
             max_model_len=max_model_len,
             policy=options.scheduling_policy,
+            priority_aging=PRIORITY_AGING if options.priority_aging is None else options.priority_aging,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
