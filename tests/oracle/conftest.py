@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
+import os
 import warnings
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,3 +48,32 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
         return None
     not_collected: pytest.Collector = _NotCollected.from_parent(parent, path=module_path)
     return not_collected
+
+
+TOLD = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def told(pytestconfig: pytest.Config) -> Callable[[str, Counter[str]], None]:
+    """Call it with a name and counts: they are printed at the end of the run."""
+
+    def tell(name: str, counts: Counter[str]) -> None:
+        shown = ", ".join(f"{number:,} {what}" for what, number in counts.items())
+        pytestconfig.stash.setdefault(TOLD, []).append(f"{name}: {shown}")
+
+    return tell
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was compared, also for $KVARIUM_TEST_SUMMARY, whose file tests/conftest.py has begun."""
+    lines = terminalreporter.config.stash.get(TOLD, [])
+    if not lines:
+        return
+    terminalreporter.section("compared with vLLM")
+    for line in lines:
+        terminalreporter.line(line)
+    summary = os.environ.get("KVARIUM_TEST_SUMMARY")
+    if summary:
+        with Path(summary).open("a") as file:
+            file.writelines(f"  {line}\n" for line in lines)

@@ -12,12 +12,15 @@ from vllm.v1.core.kv_cache_utils import get_block_hash
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.step_plan import StepPlan
-from kvarium_ledger.decisions import Admitted, Preempted
+from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.decisions import Admitted, Preempted, SequenceCreated
+from kvarium_ledger.encoder import columns_of
 from kvarium_ledger.hashes import block_hash, root_hash, short
-from kvarium_ledger.ledger import StepTimes
+from kvarium_ledger.ledger import SealedStep, StepTimes
 from kvarium_ledger.operations import NONE, Cause, Operation
 from tests.engine.mirrored import Mirrored, table
 from tests.oracle import differences, vllm_side
+from tests.oracle.foreign import DifferenceError, ForeignFold, moves, rows, same
 from tests.oracle.scenario import (
     Abort,
     Reset,
@@ -35,15 +38,6 @@ MIRRORED_EVERY = 4
 
 MOST_STEPS = 20_000
 """So long a run takes at most to finish what is left when its events are over."""
-
-
-class DifferenceError(AssertionError):
-    """kvarium and vLLM differ."""
-
-
-def same(what: str, kvarium: Any, vllm: Any) -> None:
-    if kvarium != vllm:
-        raise DifferenceError(f"{what}: kvarium {kvarium}, vLLM {vllm}")
 
 
 class Hashes:
@@ -92,8 +86,10 @@ class LockStep:
             audit_interval=1 if self.mirrored else 1 << 20,
         )
         self.vllm = vllm_side.make_scheduler(scenario)
+        self.foreign = ForeignFold(self.vllm, vllm_side.HASH_SEED)
         self.submits: dict[str, Submit] = {}
         self.names: dict[int, str] = {}
+        self.sequences: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
         self.ended_early = False
         self.hashes = Hashes(self.kvarium.pool.cache, vllm_side.HASH_SEED)
@@ -140,6 +136,7 @@ class LockStep:
             self.manager.take_events()
             self.counts["resets" if done else "resets refused"] += 1
             self._compare()
+            self.foreign.follow()
 
     def _submit(self, submit: Submit) -> None:
         ids = prompt(submit)
@@ -165,6 +162,7 @@ class LockStep:
         vllm_side.abort(self.vllm, name)
         self.counts["aborts"] += 1
         self._compare()
+        self.foreign.follow()
 
     def _step(self) -> None:
         engine, pool = self.kvarium.engine, self.kvarium.pool
@@ -190,6 +188,7 @@ class LockStep:
         engine._seal(StepTimes(engine.ledger.now(), 0, 0, 0), plan.tokens)
         self._mirror()
         self._compare()
+        self.foreign.follow()
         self._compare_record(output, removed, queue)
 
     def _mirror(self) -> None:
@@ -273,11 +272,28 @@ class LockStep:
             if part.kind is Operation.share:
                 counts["hits on blocks in use"] += len(part.blocks)
         same("evicted", evicted, Counter(int(value) for event in removed for value in event.block_hashes))
+        self._compare_ledgers(last)
         counts["steps"] += 1
         counts["evictions"] += evicted.total()
         counts["preemptions"] += len(preempted)
         counts["preempted when scheduled"] = self.vllm.unscheduled
         counts["operations"] = self.kvarium.engine.ledger.op
+
+    def _compare_ledgers(self, last: SealedStep) -> None:
+        """Both engines' ledgers since the last step, decision by decision, operation by operation.
+
+        The order within a step is each engine's own: kvarium tells decodes of one step together.
+        """
+        for decision in last.decisions:
+            if isinstance(decision, SequenceCreated):
+                self.sequences[decision.sequence] = self.names[decision.request]
+        decisions = moves(last.decisions, self.names.__getitem__)
+        same("decisions of the ledgers", decisions, self.foreign.moves)
+        columns = OperationColumns.decode(columns_of(last.slices))
+        operations = rows(columns, self.sequences.__getitem__, first_block=1)
+        same("operations of the ledgers", operations, self.foreign.rows)
+        self.foreign.moves.clear()
+        self.foreign.rows.clear()
 
 
 def run(scenario: Scenario) -> LockStep:
@@ -285,6 +301,7 @@ def run(scenario: Scenario) -> LockStep:
     vllm_side.seed_hashes(vllm_side.HASH_SEED)
     both = LockStep(scenario)
     both.run()
+    both.counts += both.foreign.counts
     return both
 
 

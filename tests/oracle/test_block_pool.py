@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,8 @@ from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import NONE, Cause
 from tests.oracle.differences import numbered, vllm_blocks
-from tests.oracle.lockstep import Hashes, compare_pools, same
+from tests.oracle.foreign import same
+from tests.oracle.lockstep import Hashes, compare_pools
 from tests.oracle.vllm_side import HASH_SEED, seed_hashes
 
 
@@ -131,7 +133,9 @@ class TwoPools:
                 compare_pools(self.pool, self.theirs, self.hashes)
 
 
-def test_any_operations_leave_both_pools_equal(seed: int, size: str) -> None:
+def test_any_operations_leave_both_pools_equal(
+    seed: int, size: str, told: Callable[[str, Counter[str]], None]
+) -> None:
     seed_hashes(HASH_SEED)
     counts: Counter[str] = Counter()
     for run in range(60 if size == "small" else 600):
@@ -141,5 +145,5 @@ def test_any_operations_leave_both_pools_equal(seed: int, size: str) -> None:
         except AssertionError as error:
             raise AssertionError(f"run {run} (random.Random({seed + run})): {error}") from error
         counts += two.counts
-    print(dict(counts))
+    told("pools alone", counts)
     assert min(counts[name] for name in ("evictions", "hits on freed blocks", "resets")) > 50, counts

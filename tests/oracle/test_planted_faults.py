@@ -12,7 +12,8 @@ from kvarium_engine.memory.free_queue import FreeQueue
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.slot_writer import SlotWriter
-from tests.oracle.lockstep import DifferenceError, run
+from tests.oracle.foreign import DifferenceError
+from tests.oracle.lockstep import run
 from tests.oracle.scenario import generate
 
 
