@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-ABSENT = "oracle: vLLM is not in this environment (scripts/oracle.sh makes one with it and runs these tests)"
+ABSENT = "oracle: vLLM is not on the path (scripts/oracle.sh runs these tests with it; make test does)"
 
 PRESENT = importlib.util.find_spec("vllm") is not None
 
@@ -54,12 +54,12 @@ TOLD = pytest.StashKey[list[str]]()
 
 
 @pytest.fixture
-def told(pytestconfig: pytest.Config) -> Callable[[str, Counter[str]], None]:
-    """Call it with a name and counts: they are printed at the end of the run."""
+def told(pytestconfig: pytest.Config) -> Callable[..., None]:
+    """Call it with a name, counts, and which of them: they are printed at the end of the run."""
 
-    def tell(name: str, counts: Counter[str]) -> None:
-        shown = ", ".join(f"{number:,} {what}" for what, number in counts.items())
-        pytestconfig.stash.setdefault(TOLD, []).append(f"{name}: {shown}")
+    def tell(name: str, counts: Counter[str], *shown: str) -> None:
+        figures = ", ".join(f"{counts[what]:,} {what}" for what in shown)
+        pytestconfig.stash.setdefault(TOLD, []).append(f"{name}: {figures}")
 
     return tell
 

@@ -115,11 +115,11 @@ class ForeignFold:
         self.moves += moves(step.decisions, lambda request: self.fold.state.facts[request].name)
         self.rows += rows(columns, self.name_of)
         for kind, number in Counter(columns.kind.tolist()).items():
-            self.counts[f"foreign {Operation(kind).name}"] += number
+            self.counts[Operation(kind).name] += number
         evicted = columns.mask(Operation.evict) & (columns.cause == Cause.allocate)
-        self.counts["foreign evictions"] += int(evicted.sum())
-        self.counts["foreign operations"] += len(columns)
-        self.counts["foreign steps"] += 1
+        self.counts["evictions"] += int(evicted.sum())
+        self.counts["operations"] += len(columns)
+        self.counts["steps"] += 1
 
     def _read(self, text: Text) -> None:
         size = 4 * self.block_size
