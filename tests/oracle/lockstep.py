@@ -116,6 +116,7 @@ class LockStep:
             raise DifferenceError(f"not idle after {MOST_STEPS} more steps: {self.roster.requests}")
         self.kvarium.assert_nothing_leaks()
         same("requests", 0, self.vllm.get_num_unfinished_requests())
+        same("operations", self.kvarium.engine.ledger.op, self.foreign.session.ledger.op)
 
     def _follow(self, event: Submit | Step | Abort | Reset) -> None:
         if isinstance(event, Submit):
@@ -175,6 +176,7 @@ class LockStep:
         output = self.vllm.schedule()
         removed = [event for event in self.manager.take_events() if type(event).__name__ == "BlockRemoved"]
         self._compare_plan(plan, output)
+        self._compare_statistics()
         self._compare()
         sampled = {
             name: sampled_token(self.submits[name], self.vllm.requests[name].num_tokens)
@@ -206,6 +208,24 @@ class LockStep:
         tokens = {sequence.request.name: 1 for sequence in plan.decodes}
         tokens |= {prefill.sequence.request.name: prefill.tokens for prefill in plan.prefills}
         same("tokens scheduled", tokens, output.num_scheduled_tokens)
+
+    def _compare_statistics(self) -> None:
+        """vLLM's hit statistics of this step, against what ``admitted`` tells: an attempt that failed is in neither."""
+        stats = self.manager.prefix_cache_stats
+        told: Counter[str] = Counter()
+        if self.scenario.caching:
+            for decision in self.kvarium.engine.ledger._decisions:
+                if isinstance(decision, Admitted):
+                    before = "preempted_" * (decision.state_before == "preempted")
+                    told[before + "requests"] += 1
+                    told[before + "queries"] += decision.tokens
+                    told[before + "hits"] += decision.hit
+        for name in ("requests", "queries", "hits"):
+            for before in ("", "preempted_"):
+                same(f"statistics: {before}{name}", told[before + name], getattr(stats, before + name))
+        self.counts["tokens queried"] += told["queries"] + told["preempted_queries"]
+        self.counts["tokens hit"] += told["hits"] + told["preempted_hits"]
+        self.counts["tokens hit when resumed"] += told["preempted_hits"]
 
     def _compare(self) -> None:
         """All that is there between two decisions."""
@@ -301,7 +321,6 @@ def run(scenario: Scenario) -> LockStep:
     vllm_side.seed_hashes(vllm_side.HASH_SEED)
     both = LockStep(scenario)
     both.run()
-    both.counts += both.foreign.counts
     return both
 
 

@@ -81,6 +81,7 @@ def make_scheduler(
         KVCacheConfig(num_blocks=blocks, kv_cache_tensors=[], kv_cache_groups=groups),
         grammar,
         block_size=scenario.block_size,
+        log_stats=True,
     )
     scheduler.kv_cache_manager.block_pool.enable_kv_cache_events = True
     return scheduler
