@@ -91,6 +91,7 @@ class ForeignFold:
         self._sealed: list[Sealed] = []
         self._root = root_hash(hash_seed)
         self._tokens: dict[int, bytes] = {}
+        self._keys: dict[int, list[list[str]]] = {}
         self._hashes: dict[int, bytes] = {}
         self.session = VllmSession(scheduler, self._sealed.append, audit_interval=1)
         self.follow()
@@ -125,18 +126,21 @@ class ForeignFold:
         size = 4 * self.block_size
         for place, content in enumerate(u32(text.content).tolist()):
             self._tokens[content] = text.tokens[place * size : (place + 1) * size]
+        for extra in text.extra:
+            self._keys |= dict.fromkeys(u32(extra.content).tolist(), extra.keys)
 
     def name_of(self, sequence: int) -> str:
         """The name of the request that a sequence belongs to."""
         return self.fold.state.facts[self.fold.state.sequences[sequence].request].name
 
     def hash_of(self, content: int) -> bytes:
-        """The hash that a reader of the ledger computes: of the parent's, and of the tokens that were told."""
+        """The hash that a reader of the ledger computes: of the parent's, and of the tokens and extra keys that were told."""
         if content not in self._hashes:
             parent = self.fold.state.contents.parent(content)
             assert parent is not None, f"content {content} has no parent that was told"
             before = self._root if parent == NONE else self.hash_of(parent)
-            self._hashes[content] = block_hash(before, memoryview(self._tokens[content]).cast("I"))
+            tokens = memoryview(self._tokens[content]).cast("I")
+            self._hashes[content] = block_hash(before, tokens, self._keys.get(content))
         return self._hashes[content]
 
     def compare(self) -> None:

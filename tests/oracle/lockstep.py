@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
 from vllm.v1.core.kv_cache_utils import get_block_hash
 
-from kvarium_engine.memory.prefix_cache import PrefixCache
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Admitted, Preempted, SequenceCreated
 from kvarium_ledger.encoder import columns_of
 from kvarium_ledger.hashes import block_hash, root_hash, short
-from kvarium_ledger.ledger import SealedStep, StepTimes
+from kvarium_ledger.hit_statistics import HitStatistics
+from kvarium_ledger.ledger import ContentText, SealedStep, StepTimes
 from kvarium_ledger.operations import NONE, Cause, Operation
 from tests.engine.mirrored import Mirrored, table
 from tests.oracle import differences, vllm_side
@@ -41,21 +44,16 @@ MOST_STEPS = 20_000
 
 
 class Hashes:
-    """vLLM's hash of each content that kvarium's prefix cache knows."""
+    """vLLM's hash of each content that kvarium has told."""
 
-    def __init__(self, cache: PrefixCache | None, seed: str) -> None:
-        self.cache = cache
-        self.root = root_hash(seed)
-        self.known: dict[int, bytes] = {}
+    def __init__(self, seed: str) -> None:
+        self.of: dict[int, bytes] = {NONE: root_hash(seed)}
 
-    def of(self, content: int) -> bytes:
-        if content not in self.known:
-            assert self.cache is not None
-            for (parent, raw), number in sorted(self.cache._young.items(), key=lambda item: item[1]):
-                if number not in self.known:
-                    before = self.root if parent == NONE else self.known[parent]
-                    self.known[number] = block_hash(before, memoryview(raw).cast("I"))
-        return self.known[content]
+    def learn(self, contents: Iterable[ContentText]) -> None:
+        """What was told since the last call (and maybe before); one that is evicted in the same step may come back."""
+        for told in contents:
+            if told.content not in self.of:
+                self.of[told.content] = block_hash(self.of[told.parent], told.tokens, told.extra)
 
 
 def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
@@ -64,7 +62,7 @@ def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
     same("free queue", pool.queue.walk(), differences.numbered(free))
     blocks = vllm_pool.blocks[1:]
     same("counts", list(pool.state.count), [block.ref_cnt for block in blocks])
-    labels = [None if content == NONE else hashes.of(content) for content in pool.state.content]
+    labels = [None if content == NONE else hashes.of[content] for content in pool.state.content]
     same("labels", labels, [block.block_hash and get_block_hash(block.block_hash) for block in blocks])
 
 
@@ -83,16 +81,17 @@ class LockStep:
             policy=scenario.policy,
             caching=scenario.caching,
             free_order="unhashed-first",
+            hash_seed=scenario.hash_seed,
             audit_interval=1 if self.mirrored else 1 << 20,
         )
         self.vllm = vllm_side.make_scheduler(scenario)
-        self.foreign = ForeignFold(self.vllm, vllm_side.HASH_SEED)
+        self.foreign = ForeignFold(self.vllm, scenario.hash_seed)
         self.submits: dict[str, Submit] = {}
         self.names: dict[int, str] = {}
         self.sequences: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
         self.ended_early = False
-        self.hashes = Hashes(self.kvarium.pool.cache, vllm_side.HASH_SEED)
+        self.hashes = Hashes(scenario.hash_seed)
         self.scheduler = self.kvarium.engine.scheduler
         self.roster = self.scheduler.roster
 
@@ -147,6 +146,7 @@ class LockStep:
             priority=submit.priority,
             name=submit.name,
             ignore_eos=submit.ignore_eos,
+            keys=ExtraKeys(submit.lora_name, submit.cache_salt),
         )
         if differences.never_fits(request):
             self.counts["refused"] += 1
@@ -211,24 +211,21 @@ class LockStep:
 
     def _compare_statistics(self) -> None:
         """vLLM's hit statistics of this step, against what ``admitted`` tells: an attempt that failed is in neither."""
-        stats = self.manager.prefix_cache_stats
-        told: Counter[str] = Counter()
+        theirs = self.manager.prefix_cache_stats
+        told = HitStatistics()
         if self.scenario.caching:
             for decision in self.kvarium.engine.ledger._decisions:
                 if isinstance(decision, Admitted):
-                    before = "preempted_" * (decision.state_before == "preempted")
-                    told[before + "requests"] += 1
-                    told[before + "queries"] += decision.tokens
-                    told[before + "hits"] += decision.hit
-        for name in ("requests", "queries", "hits"):
-            for before in ("", "preempted_"):
-                same(f"statistics: {before}{name}", told[before + name], getattr(stats, before + name))
-        self.counts["tokens queried"] += told["queries"] + told["preempted_queries"]
-        self.counts["tokens hit"] += told["hits"] + told["preempted_hits"]
-        self.counts["tokens hit when resumed"] += told["preempted_hits"]
+                    told.count(decision)
+        for name in asdict(told):
+            same(f"statistics: {name}", getattr(told, name), getattr(theirs, name))
+        self.counts["tokens queried"] += told.queries + told.preempted_queries
+        self.counts["tokens hit"] += told.hits + told.preempted_hits
+        self.counts["tokens hit when resumed"] += told.preempted_hits
 
     def _compare(self) -> None:
         """All that is there between two decisions."""
+        self.hashes.learn(self.kvarium.engine.ledger._contents)
         compare_pools(self.kvarium.pool, self.manager.block_pool, self.hashes)
         running, waiting = self.roster.running, self.roster.waiting.requests()
         same("running", [r.name for r in running], [r.request_id for r in self.vllm.running])
@@ -284,7 +281,7 @@ class LockStep:
         evicted: Counter[int] = Counter()
         for part in last.slices:
             if part.kind is Operation.evict and part.cause is not Cause.reset:
-                evicted.update(short(self.hashes.of(content)) for content in part.extra[0])  # type: ignore[arg-type]
+                evicted.update(short(self.hashes.of[content]) for content in part.extra[0])  # type: ignore[arg-type]
             if part.kind is Operation.reuse:
                 counts["hits on freed blocks"] += len(part.blocks)
                 middle = set(queue[1:-1])
@@ -318,7 +315,7 @@ class LockStep:
 
 def run(scenario: Scenario) -> LockStep:
     """Both engines through one scenario; raises :class:`DifferenceError`."""
-    vllm_side.seed_hashes(vllm_side.HASH_SEED)
+    vllm_side.seed_hashes(scenario.hash_seed)
     both = LockStep(scenario)
     both.run()
     return both

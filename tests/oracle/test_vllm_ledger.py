@@ -23,10 +23,10 @@ class Alone:
     """vLLM through one scenario, with the fold of its ledger behind it; requests that can never fit are left out."""
 
     def __init__(self, scenario: Scenario) -> None:
-        vllm_side.seed_hashes(vllm_side.HASH_SEED)
+        vllm_side.seed_hashes(scenario.hash_seed)
         self.scenario = scenario
         self.scheduler = vllm_side.make_scheduler(scenario, Scheduler, PLAIN)
-        self.foreign = ForeignFold(self.scheduler, vllm_side.HASH_SEED)
+        self.foreign = ForeignFold(self.scheduler, scenario.hash_seed)
         self.submits: dict[str, Submit] = {}
 
     def run(self) -> Counter[str]:
@@ -218,7 +218,16 @@ def test_a_change_behind_the_ledgers_back_is_found_by_the_audit(
 ) -> None:
     alone = Alone(
         Scenario(
-            0, "fcfs", num_blocks=24, block_size=4, budget=40, seqs=3, length=96, caching=True, events=[]
+            0,
+            "fcfs",
+            num_blocks=24,
+            block_size=4,
+            budget=40,
+            seqs=3,
+            length=96,
+            caching=True,
+            hash_seed="0",
+            events=[],
         )
     )
     for number in range(3):

@@ -25,7 +25,7 @@ from itertools import groupby
 from typing import Any, Final, Literal
 
 from vllm.v1.core.kv_cache_manager import KVCacheManager
-from vllm.v1.core.kv_cache_utils import get_block_hash
+from vllm.v1.core.kv_cache_utils import generate_block_hash_extra_keys, get_block_hash
 from vllm.v1.request import Request, RequestStatus
 
 from kvarium_ledger.decisions import (
@@ -321,7 +321,8 @@ class VllmLedger:
             before = known.contents[-1] if known.contents else NONE
             content, new = self.contents.hold(get_block_hash(block.block_hash), before)
             if new:
-                self.ledger.content(content, before, tokens)
+                extra, _ = generate_block_hash_extra_keys(request, position * size, (position + 1) * size, 0)
+                self.ledger.content(content, before, tokens, extra)
             known.contents.append(content)
             self.blocks.content[block.block_id] = content
             ids.append(block.block_id)

@@ -16,6 +16,7 @@ from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCache
 from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
+from tests.oracle import differences
 from tests.oracle.differences import SETTINGS, Scheduler, vllm_blocks
 from tests.oracle.scenario import EOS, Scenario, Submit
 
@@ -97,6 +98,8 @@ def make_request(submit: Submit, prompt: list[int], arrival: int, block_size: in
         pooling_params=None,
         arrival_time=float(arrival),
         priority=submit.priority,
+        cache_salt=submit.cache_salt,
+        lora_request=differences.adapter(submit.lora_name),
         block_hasher=get_request_block_hasher(block_size, sha256_cbor),
     )
 
