@@ -13,7 +13,8 @@ from kvarium_engine.memory.free_queue import FreeQueue
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.slot_writer import SlotWriter
-from tests.oracle.lockstep import DifferenceError, run
+from tests.oracle.foreign import DifferenceError
+from tests.oracle.lockstep import run
 from tests.oracle.scenario import generate
 
 
@@ -54,6 +55,11 @@ def newest_duplicate(plain: Callable[..., Any]) -> Callable[..., Any]:
     return lookup
 
 
+def salt_is_forgotten(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A hit is looked up without the cache salt."""
+    return lambda self, tokens, most, keys: plain(self, tokens, most, ExtraKeys(keys.lora_name))
+
+
 def first_is_the_victim(plain: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self: self.roster.running[0]
 
@@ -74,6 +80,7 @@ def no_labels_of_decodes(plain: Callable[..., None]) -> Callable[..., None]:
         (FreeQueue, "prepend_n", reversed_at_the_head, "fcfs"),
         (PrefixCache, "lookup", one_block_less, "fcfs"),
         (PrefixCache, "lookup", newest_duplicate, "fcfs"),
+        (PrefixCache, "lookup", salt_is_forgotten, "fcfs"),
         (Scheduler, "_victim", first_is_the_victim, "fcfs"),
         (Scheduler, "_victim", first_is_the_victim, "priority"),
         (SlotWriter, "blocks_needed", one_block_too_many, "fcfs"),
