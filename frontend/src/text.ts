@@ -7,6 +7,8 @@
 import { integer, percent, span } from './format';
 import { Cause, NONE, Operation, Pin } from './ledger/generated/constants';
 import type { Waiting } from './ledger/generated/types';
+import { playground } from './wording/playground';
+import { plural } from './wording/plural';
 import type { EventRow } from './worker/answers/events';
 
 function names(codes: Readonly<Record<string, number>>): string[] {
@@ -20,8 +22,6 @@ export const CAUSE_NAMES = names(Cause).map((name) => name.replace('_', ' '));
 export const PIN_NAMES = names(Pin).map((name) => name.replace('_', ' '));
 
 const n = integer;
-const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${n(count)} ${count === 1 ? one : many}`;
 /** What ended a sequence: a stop id, a stop string, or the model's own end. */
 const stop = (by: number | string | null | undefined): string => {
   if (by == null) return '';
@@ -324,107 +324,7 @@ export const text = {
     idsTitle: 'Tokens without text, by their ids',
     dropped: 'ended',
   },
-  playground: {
-    prompt: 'Prompt',
-    placeholder: 'Write a prompt. Ctrl+Enter sends it, ↑ brings back the last one.',
-    system: 'System prompt',
-    systemPlaceholder: 'What the model is told first (may be left empty)',
-    chat: 'chat template',
-    chatTitle: 'Put the prompt into the model’s chat template, as a user’s message',
-    /** Of several samples it is the first one's conversation that goes on. */
-    follows: (request: number, samples: number) => `continues r${request}${samples > 1 ? '.0' : ''}`,
-    unfollow: 'Begin a new conversation instead',
-    fields: {
-      n: 'samples',
-      max_tokens: 'max tokens',
-      temperature: 'temperature',
-      top_k: 'top-k',
-      top_p: 'top-p',
-      seed: 'seed',
-      priority: 'priority',
-    },
-    titles: {
-      n: 'How many sequences answer this one prompt (n); they share its blocks',
-      max_tokens: 'The most tokens that each sequence samples',
-      temperature: '0 takes the likeliest token each time',
-      top_k: 'Only the k likeliest tokens; 0: all',
-      top_p: 'Only the likeliest tokens that together reach p; 1: all',
-      seed: 'The same seed gives the same tokens; empty: another one each time',
-      priority: 'Smaller is sooner, where the engine schedules by priority',
-    },
-    ignoreEos: 'ignore EOS',
-    ignoreEosTitle: 'Go on to the last token, even when the model would end',
-    more: 'More',
-    send: 'Send',
-    sending: 'Sending …',
-    sendKey: 'Ctrl ↵',
-    presets: 'Try',
-    presetNames: { samples: '3 samples', long: 'long prompt', system: 'shared system prompt' },
-    presetTitles: {
-      samples:
-        'One prompt, three answers: they share the prompt’s blocks, and copy the last one when they write',
-      long: 'Many blocks at once, in chunks where the token budget is small',
-      system: 'Send it, change the question, send again: the second one finds the first one’s blocks',
-    },
-    rules: {
-      whole: (low: number, high: number) => `a whole number from ${n(low)} to ${n(high)}`,
-      wholeFrom: (low: number) => `a whole number, ${n(low)} or more`,
-      temperature: 'a number, 0 or more',
-      topP: 'a number above 0 and at most 1',
-    },
-    mustBe: (field: string, rule: string, typed: string) => `${field} must be ${rule}, not ${typed}.`,
-    noPrompt: 'Write a prompt first.',
-    replay: 'The engine of this session has ended: nothing can be sent to it.',
-    replayAdvice: 'What was sent is in the tables, the events and the inspector.',
-    notLinked: 'The engine is not connected: what is sent now is refused.',
-    held: 'The engine is held: a request waits until it is released.',
-    noAnswer: 'The server does not answer. What you typed is still here.',
-    refused: (why: string) => `Refused: ${why}.`,
-    sent: 'Sent',
-    none: 'What you send appears here, with its blocks and its text as it grows.',
-    abort: 'Abort',
-    followUp: 'Follow up',
-    followUpTitle: 'Go on with this conversation: its tokens, and their blocks, are used again',
-    waitingForStep: 'sent; it appears with the engine’s next step',
-    notHere: 'not there yet at the step that is shown',
-    waits: (why: string) => `waiting: ${why}`,
-    preempted: (why: string) => `preempted: ${why}`,
-    prefill: (done: number, all: number) => `prefill ${n(done)} / ${n(all)}`,
-    prefilling: 'prefill',
-    decoding: 'decoding',
-    finished: (reason: string | null) => `finished${reason === null ? '' : ` · ${reason}`}`,
-    /** How a single sample ended. */
-    ends: { length: 'length', stop: 'stop token' },
-    aborted: 'aborted',
-    blocks: (all: number, shared: number) =>
-      shared === 0
-        ? plural(all, 'block')
-        : `${plural(all, 'block')}: ${n(shared)} shared, ${n(all - shared)} own`,
-    tokens: (prompt: number, sampled: number) => `${n(prompt)} + ${n(sampled)} tokens`,
-    rate: (rate: number) => `${rate < 100 ? rate.toPrecision(3) : n(rate)} tok/s`,
-    announce: (request: number, state: string) => `r${request}: ${state}`,
-    samples: {
-      ask: 'Tell me a short story about a lighthouse.',
-      system:
-        'You are the keeper of a small museum of clocks. You answer visitors kindly and briefly, in plain words, you never ' +
-        'guess, and when you do not know something you say so. The museum is open from ten to five, closed on Mondays, ' +
-        'and children enter free.',
-      question: 'When may I come, and what does it cost for a child?',
-      long:
-        'Read this and say in one sentence what it is about.\n\n' +
-        'Alice was beginning to get very tired of sitting by her sister on the bank, and of having nothing to do: once or ' +
-        'twice she had peeped into the book her sister was reading, but it had no pictures or conversations in it, “and ' +
-        'what is the use of a book,” thought Alice “without pictures or conversations?” So she was considering in her own ' +
-        'mind (as well as she could, for the hot day made her feel very sleepy and stupid), whether the pleasure of making ' +
-        'a daisy-chain would be worth the trouble of getting up and picking the daisies, when suddenly a White Rabbit with ' +
-        'pink eyes ran close by her. There was nothing so very remarkable in that; nor did Alice think it so very much out ' +
-        'of the way to hear the Rabbit say to itself, “Oh dear! Oh dear! I shall be late!” But when the Rabbit actually ' +
-        'took a watch out of its waistcoat-pocket, and looked at it, and then hurried on, Alice started to her feet, for ' +
-        'it flashed across her mind that she had never before seen a rabbit with either a waistcoat-pocket, or a watch to ' +
-        'take out of it, and burning with curiosity, she ran across the field after it, and fortunately was just in time ' +
-        'to see it pop down a large rabbit-hole under the hedge.',
-    },
-  },
+  playground,
   decisions: {
     submitted: 'submitted',
     admitted: 'admitted',

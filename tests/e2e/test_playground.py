@@ -220,14 +220,14 @@ def test_what_is_refused_or_wrong_is_said_in_place_and_nothing_typed_is_lost(
     typed(page).fill("hello")
     page.locator("input[name=max_tokens]").fill("many")
     page.locator("input[name=max_tokens]").press("Control+Enter")
-    expect(wrong).to_have_text("max tokens must be a whole number, 1 or more, not “many”.")
-    page.get_by_role("button", name="More").click()
+    expect(wrong).to_have_text("max_tokens must be a whole number, 1 or more, not “many”.")
+    page.get_by_role("button", name="Sampling").click()
     for name, value, told in (
-        ("max_tokens", "0", "max tokens must be a whole number, 1 or more, not 0."),
-        ("n", "2.5", "samples must be a whole number from 1 to 64, not 2.5."),
-        ("n", "65", "samples must be a whole number from 1 to 64, not 65."),
+        ("max_tokens", "0", "max_tokens must be a whole number, 1 or more, not 0."),
+        ("n", "2.5", "n must be a whole number from 1 to 64, not 2.5."),
+        ("n", "65", "n must be a whole number from 1 to 64, not 65."),
         ("temperature", "-1", "temperature must be a number, 0 or more, not -1."),
-        ("top_p", "1.5", "top-p must be a number above 0 and at most 1, not 1.5."),
+        ("top_p", "1.5", "top_p must be a number above 0 and at most 1, not 1.5."),
         ("seed", "x", "seed must be a whole number, 0 or more, not “x”."),
     ):
         field = page.locator(f"input[name={name}]")
@@ -247,6 +247,64 @@ def test_what_is_refused_or_wrong_is_said_in_place_and_nothing_typed_is_lost(
     expect(typed(page)).to_have_value(long)
     expect(wrong).to_have_count(0)
     open_page.faults.clear()  # the browser logs the answers 422
+
+
+def test_sampling_fields_reach_the_engine_are_remembered_and_are_reset_by_one_click(
+    idle: ServerProcess, open_page: Pages
+) -> None:
+    page = playground(idle, open_page)
+    fields = page.locator("#sampling")
+    expect(fields).to_be_hidden()
+    page.get_by_role("button", name="Sampling").press("Enter")
+    expect(fields).to_be_visible()
+    # What this engine can't do is grey, with its reason in words.
+    expect(page.locator("input[name=logprobs]")).to_be_disabled()
+    expect(fields).to_contain_text("logprobs: the null runner has no logits.")
+    expect(page.locator("input[name=length_penalty]")).to_be_disabled()
+    page.locator("input[name=beam_width]").fill("4")
+    expect(page.locator("input[name=length_penalty]")).to_be_enabled()
+    expect(page.locator("input[name=temperature]")).to_be_disabled()
+    page.locator("input[name=beam_width]").fill("")
+    page.locator("textarea[name=stop]").fill("never said\\n\n###")
+    page.locator("input[name=min_tokens]").fill("9")
+    page.locator("input[name=min_tokens]").press("Tab")
+    page.keyboard.press("Space")
+    expect(page.get_by_label("ignore_eos")).to_be_checked()
+    # Wrong where it is typed; the engine's own words too.
+    page.locator("input[name=max_tokens]").fill("5")
+    typed(page).fill("hello")
+    typed(page).press("Control+Enter")
+    wrong = page.locator(".write .wrong")
+    expect(wrong).to_have_text("min_tokens must be at most max_tokens = 5, not 9.")
+    expect(page.locator("input[name=min_tokens]")).to_be_focused()
+    page.locator("input[name=min_tokens]").fill("2")
+    page.locator("input[name=stop_token_ids]").fill("7 " * 65)
+    page.locator("input[name=stop_token_ids]").press("Control+Enter")
+    expect(wrong).to_have_text("stop_token_ids has 65 entries: at most 64 are taken")
+    expect(page.locator("#fault-stop_token_ids")).to_be_visible()
+    page.locator("input[name=stop_token_ids]").fill("")
+    with page.expect_request("**/commands") as asked:
+        card = send(page, "hello")
+    assert asked.value.post_data_json["args"] == {
+        "prompt": "hello",
+        "n": 1,
+        "max_tokens": 5,
+        "temperature": 0.8,
+        "ignore_eos": True,
+        "min_tokens": 2,
+        "stop": ["never said\n", "###"],
+    }
+    expect(card.locator(".state")).to_have_text("finished · length")
+    page.reload()
+    ready(page)
+    page.keyboard.press("p")
+    expect(page.locator(".unfold")).to_contain_text("stop never said\\n ### · min_tokens 2 · ignore_eos")
+    expect(page.locator("input[name=max_tokens]")).to_have_value("5")
+    page.get_by_role("button", name="Reset").click()
+    expect(page.locator("input[name=max_tokens]")).to_have_value("64")
+    expect(page.locator(".unfold")).to_have_text("▸ Sampling")
+    expect(page.get_by_role("button", name="Reset")).to_have_count(0)
+    open_page.faults.clear()  # the browser logs the answer 422
 
 
 def test_the_keyboard_alone_recalls_sends_and_leaves(idle: ServerProcess, open_page: Pages) -> None:
