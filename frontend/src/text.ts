@@ -25,7 +25,7 @@ const n = integer;
 /** What ended a sequence: a stop id, a stop string, or the model's own end. */
 const stop = (by: number | string | null | undefined): string => {
   if (by == null) return '';
-  return typeof by === 'number' ? ` at token ${by}` : ` at ${JSON.stringify(by)}`;
+  return typeof by === 'number' ? ` on token ${by}` : ` on ${JSON.stringify(by)}`;
 };
 
 export const text = {
@@ -301,8 +301,10 @@ export const text = {
     slots: (filled: number, size: number, pieces: string) =>
       `${filled} of ${size} slots are written${pieces === '' ? '' : `: ${pieces}`}`,
     contentId: (content: number) => `content ${n(content)}`,
-    ended: (kind: string, reason: string | null, step: number) =>
-      `${kind}${reason === null ? '' : ` · ${reason}`} at step ${n(step)}`,
+    ended: (kind: string, reason: string | null, by: number | string | null, step: number) =>
+      `${kind}${reason === null ? '' : ` · ${reason}${stop(by)}`} at step ${n(step)}`,
+    loraName: 'LoRA name',
+    cacheSalt: 'cache salt',
     sentRequest: 'It was sent, and appears with the engine’s next step.',
     unknownRequest: 'This page has not seen this request in the loaded part.',
     previous: 'Previous change of the selection',
@@ -325,6 +327,34 @@ export const text = {
     dropped: 'ended',
   },
   playground,
+  odds: {
+    shade: 'shade by probability',
+    scale: ['≥ 50 %', '20', '5', '1', '< 1'],
+    scaleTitle: 'How likely the model held each token, before penalties and temperature',
+    token: (token: number) => `token ${token}`,
+    rank: (rank: number) => `rank ${n(rank)}`,
+    logprob: (token: number, logprob: number) => `token ${token} · logprob ${logprob.toFixed(3)}`,
+    several: (count: number) => `the first of ${count} tokens that write this character together`,
+  },
+  ending: (reason: string, by: number | string | null): string => `${reason}${stop(by)}`,
+  beams: {
+    candidates: 'Candidates',
+    live: (count: number, width: number) => `${n(count)} of ${n(width)}`,
+    noneLives: 'No candidate lives at this step.',
+    of: (parent: string) => `from ${parent}`,
+    answers: 'Answers',
+    found: (count: number, n_: number) =>
+      `${n(count)} found, the best ${n(n_)} ${n_ === 1 ? 'is' : 'are'} given`,
+    noneFound: 'None found yet.',
+    rank: (rank: number) => `${rank + 1}.`,
+    score: (score: number) => score.toFixed(3),
+    scoreTitle:
+      'The sum of its tokens’ log probabilities, divided by its length to the power of the length penalty',
+    row: (tokens: number | null, reason: string, step: number) =>
+      `${tokens === null ? '' : `${plural(tokens, 'token')} · `}${reason} at step ${n(step)}`,
+    rest: 'not among the answers',
+    width: 'beam width',
+  },
   decisions: {
     submitted: 'submitted',
     admitted: 'admitted',

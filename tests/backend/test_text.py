@@ -13,7 +13,7 @@ from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger import codec
-from kvarium_ledger.decisions import SequenceCreated
+from kvarium_ledger.decisions import SequenceCreated, SequenceDropped
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.ledger import SealedStep, TokenLogprobs
@@ -135,6 +135,14 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
 ) -> None:
     server, session = recorded
     rows = server.get(f"/sessions/{session}/requests")["requests"]
+    dropped = {
+        decision.sequence: {"record": record.record, "reason": decision.reason, "stop_reason": None}
+        for record in run.engine.records
+        if isinstance(record, Step)
+        for decision in record.decisions
+        if isinstance(decision, SequenceDropped)
+    }
+    assert {ending["reason"] for ending in dropped.values()} == {"stop", "length"}
     for request in sorted(set(run.requests.values())):
         answer = server.get(f"/sessions/{session}/requests/{request}/tokens")
         own = [sequence for sequence, of in run.requests.items() if of == request]
@@ -143,6 +151,7 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
             single = told(server, session, row["sequence"])
             assert (row["tokens"], row["records"]) == (single["tokens"], single["records"])
             assert (row["index"] > 0) == (row["parent"] is not None)
+            assert row["ending"] == dropped.get(row["sequence"])
         indexed = next(row for row in rows if row["request"] == request)
         assert answer["submitted"] == indexed["submitted_record"]
         assert answer["facts"] == {name: indexed[name] for name in answer["facts"]}

@@ -8,7 +8,6 @@ import {
   type Field,
   faultOf,
   fieldNamed,
-  NOT_IN_A_BEAM_SEARCH,
   type Typed,
   whyNot,
 } from './fields';
@@ -78,10 +77,15 @@ describe('the fields of a request', () => {
     const said = typed({ temperature: 'nonsense', top_k: '5', seed: '1', length_penalty: '2', n: '2' });
     expect(whyNot('length_penalty', said, TORCH)).toBe('only with beam_width');
     expect(argumentsOf({ ...said, temperature: '1' }, TORCH)).not.toHaveProperty('length_penalty');
-    const search = { ...said, beam_width: '4', early_stopping: 'never' };
-    for (const field of NOT_IN_A_BEAM_SEARCH) {
-      expect(whyNot(field, search, TORCH), field).toMatch('beam search');
-      expect(faultOf(field, search, TORCH), field).toBeNull();
+    const search = { ...said, beam_width: '4', early_stopping: 'never', stop: 'END' };
+    for (const [reason, fields] of [
+      ['draws nothing', ['temperature', 'top_k', 'top_p', 'min_p', 'seed']],
+      ['not taken', ['stop', 'presence_penalty', 'frequency_penalty', 'logprobs']],
+    ] as const) {
+      for (const field of fields) {
+        expect(whyNot(field, search, TORCH), field).toMatch(reason);
+        expect(faultOf(field, search, TORCH), field).toBeNull();
+      }
     }
     expect(argumentsOf(search, TORCH)).toEqual({
       ...{ n: 2, max_tokens: 64, beam_width: 4, length_penalty: 2, early_stopping: 'never' },

@@ -135,8 +135,9 @@ function seats(engine: Engine): number {
 function reader(field: Field, engine: Engine): (typed: string) => Read {
   switch (field) {
     case 'n':
-    case 'beam_width':
       return whole(1, seats(engine));
+    case 'beam_width':
+      return whole(2, seats(engine));
     case 'max_tokens':
       return whole(1, 2 ** 31 - 1);
     case 'min_tokens':
@@ -159,7 +160,7 @@ function reader(field: Field, engine: Engine): (typed: string) => Read {
     case 'frequency_penalty':
       return between(-2, 2);
     case 'length_penalty':
-      return real(rules.number, (value) => Math.abs(value) <= 1e9);
+      return between(-4, 4);
     case 'stop':
       return texts;
     case 'stop_token_ids':
@@ -184,17 +185,13 @@ function isEmpty(field: Field, typed: string): boolean {
   return (VERBATIM.has(field) ? typed : typed.trim()) === '';
 }
 
-/** What a beam search has no use for: it takes the likeliest continuations, and draws nothing. */
-export const NOT_IN_A_BEAM_SEARCH: ReadonlySet<Field> = new Set<Field>([
-  'temperature',
-  'top_k',
-  'top_p',
-  'min_p',
-  'seed',
-  'repetition_penalty',
+/** A beam search draws nothing … */
+const DRAWING: ReadonlySet<Field> = new Set<Field>(['temperature', 'top_k', 'top_p', 'min_p', 'seed']);
+/** … and does not look at the text or the counts of what its candidates have. */
+const NOT_TAKEN: ReadonlySet<Field> = new Set<Field>([
+  'stop',
   'presence_penalty',
   'frequency_penalty',
-  'logit_bias',
   'logprobs',
 ]);
 const ONLY_IN_A_BEAM_SEARCH: ReadonlySet<Field> = new Set<Field>(['length_penalty', 'early_stopping']);
@@ -203,7 +200,8 @@ const ONLY_IN_A_BEAM_SEARCH: ReadonlySet<Field> = new Set<Field>(['length_penalt
 export function whyNot(field: Field, typed: Typed, engine: Engine): string | null {
   const { reasons } = words;
   const isBeamSearch = !isEmpty('beam_width', typed.beam_width);
-  if (isBeamSearch && NOT_IN_A_BEAM_SEARCH.has(field)) return reasons.beams;
+  if (isBeamSearch && DRAWING.has(field)) return reasons.drawsNothing;
+  if (isBeamSearch && NOT_TAKEN.has(field)) return reasons.notTaken;
   if (!isBeamSearch && ONLY_IN_A_BEAM_SEARCH.has(field)) return reasons.noBeams;
   if (field === 'logprobs' && engine.runner === 'null') return reasons.noLogits;
   if (field === 'lora_name' && engine.runner !== 'null') return reasons.noAdapters(engine.runner);

@@ -8,6 +8,7 @@ import { EVERYTHING } from '../worker/answers/events';
 import type { BlockAnswer } from '../worker/answers/inspect';
 import type { QueueAnswer } from '../worker/answers/queue';
 import type { RequestAnswer } from '../worker/answers/request';
+import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
@@ -55,6 +56,7 @@ export const request = signal<RequestAnswer | null>(null);
 /** One for each of the requests in {@link wantRequests}, by its number. */
 export const requests = signal<ReadonlyMap<number, RequestAnswer>>(new Map());
 export const series = signal<Buckets | null>(null);
+export const token = signal<TokenAnswer | null>(null);
 export const marked = signal<Uint32Array | null>(null);
 
 /** Steps between the view and the live end. */
@@ -75,6 +77,7 @@ export const wantEvents = signal<EventFilter | null>(null);
 export const eventFilter = signal<EventFilter>(EVERYTHING);
 export const wantRequests = signal<readonly number[]>([]);
 export const wantSeries = signal<Wants['series']>(null);
+export const wantToken = signal<Wants['token']>(null);
 
 // -- the worker -----------------------------------------------------------------------------------------------------
 
@@ -133,6 +136,7 @@ function show(view: View): void {
       );
     }
     marked.value = view.marked;
+    token.value = view.token;
     take(series, view.series);
   });
   afterFrame(() => tell({ kind: 'credit' }));
@@ -188,6 +192,7 @@ effect(() => {
     selection: selection.value,
     requests: wantRequests.value,
     series: wantSeries.value,
+    token: wantToken.value,
   };
   tell({ kind: 'wants', wants });
 });
@@ -210,6 +215,7 @@ function forget(): void {
     block,
     request,
     series,
+    token,
     marked,
     ending,
   ]) {

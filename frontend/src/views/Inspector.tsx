@@ -1,5 +1,6 @@
 /** The inspector: the selected block and request, or the session when nothing is selected. */
 
+import { Fragment } from 'preact';
 import { bytes, integer } from '../format';
 import { NONE, Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
@@ -13,7 +14,7 @@ import type { RequestAnswer } from '../worker/answers/request';
 import { Conversation } from './Conversation';
 import { Kind, StepLink, Who } from './EventLine';
 import { Session } from './SessionFacts';
-import { partsOf, Slots } from './Slots';
+import { Slots, textOf } from './Slots';
 
 const HOLDERS = 12;
 const LINES = 200;
@@ -160,7 +161,7 @@ function Content({ id, start }: { readonly id: number; readonly start: string | 
 /** A block without a content: one that is held and not full has none yet, but its text stands in it. */
 function Unlabelled({ answer, size }: { readonly answer: BlockAnswer; readonly size: number }) {
   if (answer.count === 0 || answer.filled >= size) return <span class="faint">{text.inspector.none}</span>;
-  const words = partsOf(answer.slots)
+  const words = textOf(answer.slots)
     .map((part) => part.text)
     .join('');
   return (
@@ -290,6 +291,7 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
                 answer.sequences.some((each) => each.end !== null) && answer.n > 1
                   ? null
                   : answer.ending.reason,
+                answer.ending.stop_reason ?? null,
                 answer.ending.step,
               )}
               {answer.ending.message !== null && <span class="dim">: {answer.ending.message}</span>}
@@ -311,9 +313,24 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
         </dd>
         {answer.n > 1 && (
           <>
-            <dt>{text.inspector.samples}</dt>
+            <dt>{answer.beamWidth === null ? text.inspector.samples : text.beams.answers}</dt>
             <dd class="num">{answer.n}</dd>
           </>
+        )}
+        {(
+          [
+            [text.beams.width, answer.beamWidth],
+            [text.inspector.loraName, answer.loraName],
+            [text.inspector.cacheSalt, answer.cacheSalt],
+          ] as const
+        ).map(
+          ([name, value]) =>
+            value !== null && (
+              <Fragment key={name}>
+                <dt>{name}</dt>
+                <dd class="num">{value}</dd>
+              </Fragment>
+            ),
         )}
         {answer.priority !== 0 && (
           <>

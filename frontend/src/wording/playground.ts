@@ -64,7 +64,8 @@ export const playground = {
   earlyStopping: { '': 'false', true: 'true', never: 'never' },
   /** Why a field is grey. */
   reasons: {
-    beams: 'a beam search draws nothing: it takes the likeliest continuations',
+    drawsNothing: 'a beam search draws nothing, it takes the likeliest continuations',
+    notTaken: 'not taken by a beam search',
     noBeams: 'only with beam_width',
     noLogits: 'the null runner has no logits',
     noAdapters: (runner: string) => `the ${runner} runner loads no adapters`,
@@ -87,7 +88,6 @@ export const playground = {
   rules: {
     whole: (low: number, high: number) => `a whole number from ${n(low)} to ${n(high)}`,
     wholeFrom: (low: number) => `a whole number, ${n(low)} or more`,
-    number: 'a number',
     between: (low: number, high: number) => `a number from ${low} to ${high}`,
     atMost: (other: string, most: number) => `at most ${other} = ${n(most)}`,
     stops: (most: number, longest: number) => `at most ${n(most)} texts of at most ${n(longest)} characters`,
@@ -117,8 +117,6 @@ export const playground = {
   prefilling: 'prefill',
   decoding: 'decoding',
   finished: (reason: string | null) => `finished${reason === null ? '' : ` · ${reason}`}`,
-  /** How a single sample ended. */
-  ends: { length: 'length', stop: 'stop token' },
   aborted: 'aborted',
   blocks: (all: number, shared: number) =>
     shared === 0

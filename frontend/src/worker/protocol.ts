@@ -12,6 +12,7 @@ import type { EventFilter, EventList } from './answers/events';
 import type { BlockAnswer, Selection } from './answers/inspect';
 import type { QueueAnswer } from './answers/queue';
 import type { RequestAnswer } from './answers/request';
+import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
 import type { Buckets } from './series';
@@ -79,6 +80,8 @@ export interface Wants {
     readonly steps: number;
     readonly width: number;
   } | null;
+  /** A token that a sequence sampled, by its place behind the prompt: what else it could have been. */
+  readonly token: { readonly sequence: number; readonly place: number } | null;
 }
 
 /** All that the page shows, of one step. */
@@ -109,6 +112,8 @@ export interface View {
   /** One for each of {@link Wants.requests}; null: it is not known at this record. */
   readonly requests: readonly (RequestAnswer | null)[] | null;
   readonly series: Buckets | null;
+  /** {@link Wants.token}; null: it is not known at this record. */
+  readonly token: TokenAnswer | null;
   /** Blocks of the selected sequence or request. */
   readonly marked: Uint32Array | null;
 }

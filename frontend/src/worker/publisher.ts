@@ -27,6 +27,7 @@ const NOTHING: Wants = {
   selection: { block: null, sequence: null, request: null },
   requests: [],
   series: null,
+  token: null,
 };
 
 export class Publisher {
@@ -173,6 +174,7 @@ export class Publisher {
           : null,
       request: request !== null ? this.request(request, selection.sequence, this.story.answer(fold)) : null,
       requests: wants.requests.map((each) => this.request(each, null, null)),
+      token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
       series: this.series(),
     };
@@ -190,12 +192,18 @@ export class Publisher {
 
   private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {
     const { session, sayings } = this;
-    const { texts, series, copied, eos } = session;
+    const { texts, series, copied } = session;
     // One that this page has not seen: the server knows it, if it was ever there.
     const isPast = request <= texts.transcripts.newest || session.head.link === 'replay';
     if (isPast && session.fold.loaded && !session.memory.facts.has(request))
       texts.want(request, session.fold.record);
-    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied, eos });
+    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied });
+  }
+
+  private token(): View['token'] {
+    const { token } = this.wants;
+    const { fold, memory } = this.session;
+    return token === null ? null : this.sayings.token(token.sequence, token.place, fold.record, memory);
   }
 
   private series(): View['series'] {

@@ -47,8 +47,6 @@ export class Session {
   notice: string | null = null;
   /** Blocks that a copy made, with the generation that it began: it wears a mark in the tables. */
   readonly copied = new Map<number, number>();
-  /** Tokens with which a text ends, as the engine says: one, or several with commas between. */
-  readonly eos: ReadonlySet<number>;
   readonly memory = new RequestMemory();
   readonly texts: Texts;
   /** Something that the page does not know yet, beside the map. */
@@ -68,8 +66,6 @@ export class Session {
     private readonly requests: Requests,
     private readonly wake: () => void,
   ) {
-    const eos = String(hello.config?.eos_token ?? '');
-    this.eos = new Set(eos === '' ? [] : eos.split(',').map(Number));
     const contents = new Contents();
     const newFold = (): Fold => new Fold(hello.num_blocks, hello.block_size, contents, this.memory);
     this.changes = new Changes(hello.num_blocks);

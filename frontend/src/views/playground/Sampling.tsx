@@ -98,10 +98,7 @@ export function Sampling({ hidden }: { readonly hidden: boolean }) {
     <div id="sampling" class="unfolded" hidden={hidden}>
       <Group
         title={words.groups.draw}
-        of={[
-          ...(['temperature', 'top_k', 'top_p', 'min_p', 'seed', 'repetition_penalty'] as const),
-          ...(['presence_penalty', 'frequency_penalty', 'logit_bias'] as const),
-        ]}
+        of={['temperature', 'top_k', 'top_p', 'min_p', 'seed', 'presence_penalty', 'frequency_penalty']}
       >
         <Field name="top_k" />
         <Field name="top_p" />
@@ -112,13 +109,13 @@ export function Sampling({ hidden }: { readonly hidden: boolean }) {
         <Field name="seed" wide={3} />
         <Field name="logit_bias" shape="line" wide={6} />
       </Group>
-      <Group title={words.groups.end} of={['stop', 'stop_token_ids', 'min_tokens', 'ignore_eos']}>
+      <Group title={words.groups.end} of={['stop']}>
         <Field name="stop" shape="lines" wide={4} />
         <Field name="stop_token_ids" shape="line" />
         <Field name="min_tokens" />
         <Field name="ignore_eos" shape="tick" wide={4} />
       </Group>
-      <Group title={words.groups.beam} of={['beam_width', 'length_penalty', 'early_stopping']}>
+      <Group title={words.groups.beam} of={['length_penalty', 'early_stopping']}>
         <Field name="beam_width" />
         <Field name="length_penalty" />
         <Field name="early_stopping" shape="choice" />

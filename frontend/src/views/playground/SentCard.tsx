@@ -6,6 +6,7 @@ import { abort, draft, edit, hasChat, type Sent } from '../../store/playground';
 import { selection, selectRequest, selectSequence } from '../../store/selection';
 import { text } from '../../text';
 import type { RequestAnswer, SequenceAnswer } from '../../worker/answers/request';
+import { Answers } from '../Answers';
 import { ChipRow } from '../ChipRow';
 import { Said } from '../Said';
 
@@ -33,7 +34,9 @@ function stateOf(answer: RequestAnswer | undefined): State {
     const each = answer.n > 1 && answer.sequences.some(({ end }) => end !== null);
     const bad = ending.reason === 'error' || ending.reason === 'capacity';
     const why = ending.message === null ? '' : `: ${ending.message}`;
-    return { told: `${words.finished(each ? null : ending.reason)}${why}`, kind: bad ? 'warn' : 'dim' };
+    const how =
+      each || ending.reason === null ? null : text.ending(ending.reason, ending.stop_reason ?? null);
+    return { told: `${words.finished(how)}${why}`, kind: bad ? 'warn' : 'dim' };
   }
   if (state === 'waiting') return { told: words.waits(text.waiting(answer.reason)), kind: 'warn' };
   if (state === 'preempted') return { told: words.preempted(text.waiting(answer.reason)), kind: 'warn' };
@@ -60,7 +63,9 @@ function Voice({ answer, each }: { readonly answer: RequestAnswer; readonly each
           </button>
           <span class="num dim">
             {text.said.tokens(each.said?.tokens ?? 0)}
-            {each.end !== null ? ` · ${words.ends[each.end]}` : each.dropped && ` · ${text.said.dropped}`}
+            {each.end !== null
+              ? ` · ${text.ending(each.end.reason, each.end.by)}`
+              : each.dropped && ` · ${text.said.dropped}`}
           </span>
         </div>
       )}
@@ -145,6 +150,7 @@ export function SentCard({ sent, live }: Props) {
         </p>
       )}
       {textState === 'none' && <p class="faint">{text.said.notRecorded}</p>}
+      {answer !== undefined && answer.beamWidth !== null && <Answers answer={answer} />}
       {answer?.sequences.map((each) => (
         <Voice key={each.sequence} answer={answer} each={each} />
       ))}
