@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
-from kvarium_engine.model.null_runner import NullRunner
-from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import SequenceCreated, SequenceDropped
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.hashes import block_hash, root_hash
-from kvarium_ledger.ledger import SealedStep, TokenLogprobs
+from kvarium_ledger.ledger import SealedStep
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import hello, record_of
 from tests.backend.running_server import RunningServer, wait_for
+from tests.engine.likely_runner import LikelyRunner
 from tests.engine.mirrored import Mirrored, tokens
 
 BLOCKS, SIZE = 24, 4
@@ -165,22 +164,8 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
             assert ending["stop_reason"] is None, "none of these has a stop of its own"
 
 
-class _Likely(NullRunner):
-    """Tells as many of the likeliest tokens as are asked for: token t with -t / 8."""
-
-    def execute(self, plan: StepPlan) -> list[int]:
-        sampled = super().execute(plan)
-        sequences = [*plan.decodes, *(p.sequence for p in plan.prefills for _ in range(p.samples))]
-        plan.logprobs = [
-            TokenLogprobs(number, -sequence.length / 8, 7, range(count), [-t / 8 for t in range(count)])
-            for number, sequence in enumerate(sequences)
-            if (count := sequence.request.params.logprobs) is not None
-        ]
-        return sampled
-
-
 def test_how_likely_tokens_were_is_told_of_those_that_asked(server: RunningServer) -> None:
-    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, runner=_Likely())
+    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, runner=LikelyRunner())
     engine.submit(5, max_tokens=4)
     engine.submit(6, max_tokens=3, n=2, logprobs=2)
     engine.submit(5, max_tokens=2, logprobs=0)
