@@ -37,6 +37,7 @@ export const text = {
     map: 'map',
     events: 'events',
     queue: 'Free queue',
+    runs: 'Free runs',
     waiting: 'Waiting',
     timeline: 'Timeline',
     block: 'Block',
@@ -85,9 +86,18 @@ export const text = {
     stepEngineTitle: 'Let the engine do one step',
     holdTitle: 'Hold the engine itself, for everybody who watches',
     releaseTitle: 'Let the engine go on',
+    resetCache: 'reset cache',
+    resetCacheTitle: 'Reset the prefix cache: no block keeps its content. Only while no block is in use',
     sessions: 'All sessions',
     theme: (to: string) => `Use the ${to} theme`,
     keys: 'Keys',
+  },
+  engine: {
+    reset: (blocks: number) =>
+      blocks === 0
+        ? 'The prefix cache was empty already.'
+        : `The prefix cache is reset: ${plural(blocks, 'block')} lost ${blocks === 1 ? 'its' : 'their'} content.`,
+    notReset: (why: string) => `The prefix cache is not reset: ${why}.`,
   },
   light: {
     green: 'verified',
@@ -203,6 +213,14 @@ export const text = {
     nothing: 'holds nothing',
     empty: 'The queue is empty: every block is in use. The next allocation preempts somebody.',
   },
+  runs: {
+    firstFit: 'first fit',
+    largest: 'longest',
+    summary: (free: number, count: number) => `${plural(free, 'free block')} in ${plural(count, 'run')}`,
+    range: (first: number, last: number) => (first === last ? n(first) : `${n(first)} – ${n(last)}`),
+    run: (length: number) => `${plural(length, 'block')} in one run`,
+    empty: 'No run is free: every block is set aside. Who comes next waits.',
+  },
   events: {
     filter: 'Filter',
     all: 'all',
@@ -258,6 +276,13 @@ export const text = {
     filled: 'filled',
     hits: 'hits',
     queue: 'in the queue',
+    run: 'free run',
+    memory: 'memory',
+    reserves: (reserve: string) =>
+      `contiguous, each sequence reserves ${reserve === 'max' ? 'the maximum' : reserve === 'exact' ? 'exactly what it may need' : 'the next power of two'}`,
+    paged: 'paged',
+    weights: 'weights',
+    randomWeights: 'random (load_format dummy)',
     rank: (rank: number, of: number) =>
       rank === 0 ? `next to go, of ${n(of)}` : `${n(rank + 1)} of ${n(of)}`,
     ticket: 'ticket',
@@ -280,6 +305,7 @@ export const text = {
     pool: 'pool',
     poolOf: (blocks: number, size: number) => `${n(blocks)} blocks × ${n(size)} slots`,
     poolBytes: 'KV memory',
+    kvDtype: (dtype: string) => `as ${dtype}`,
     started: 'started',
     clock: 'clock',
     settings: 'Settings',
@@ -461,6 +487,7 @@ export const text = {
     go: 'Go to a step',
     hold: 'Hold or release the engine',
     stepEngine: 'Let a held engine do one step',
+    resetCache: 'Reset the prefix cache',
     tables: 'Block tables',
     scheduler: 'Scheduler',
     playground: 'Playground: send a prompt',

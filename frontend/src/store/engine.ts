@@ -26,6 +26,12 @@ export const held = computed(() => {
   return wish !== null && performance.now() - wish.at < 1500 ? wish.held : told;
 });
 export const engineError = signal<string | null>(null);
+/** Has the engine a prefix cache that can be reset? */
+export const canReset = computed(
+  () => takesPrompts.value && hello.value?.config?.enable_prefix_caching !== false,
+);
+/** What came of something that was asked of the engine, to be read once. */
+export const engineSaid = signal<{ readonly told: string; readonly isError: boolean } | null>(null);
 
 /** What the engine, or the server in its place, answered. */
 export type Answer<T> = { readonly result: T } | { readonly error: string };
@@ -63,4 +69,21 @@ export async function holdOrRelease(): Promise<void> {
 
 export async function stepEngine(): Promise<void> {
   if (canControl.peek() && held.peek()) await command('step', { steps: 1 });
+}
+
+/** ms for which an answer stands there: errors until they are dismissed. */
+const READ = 8000;
+
+export async function resetPrefixCache(): Promise<void> {
+  if (!canReset.peek()) return;
+  const answer = await ask<{ blocks: number }>('reset_prefix_cache');
+  const said =
+    'error' in answer
+      ? { told: text.engine.notReset(answer.error), isError: true }
+      : { told: text.engine.reset(answer.result.blocks), isError: false };
+  engineSaid.value = said;
+  if (!said.isError)
+    setTimeout(() => {
+      if (engineSaid.peek() === said) engineSaid.value = null;
+    }, READ);
 }

@@ -8,6 +8,7 @@ import { EVERYTHING } from '../worker/answers/events';
 import type { BlockAnswer } from '../worker/answers/inspect';
 import type { QueueAnswer } from '../worker/answers/queue';
 import type { RequestAnswer } from '../worker/answers/request';
+import type { RunsAnswer } from '../worker/answers/runs';
 import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
@@ -49,6 +50,8 @@ export const notice = signal<string | null>(null);
 export const failure = signal<string | null>(null);
 export const tables = signal<TablesAnswer | null>(null);
 export const queue = signal<QueueAnswer | null>(null);
+/** In place of {@link queue} where memory is contiguous. */
+export const runs = signal<RunsAnswer | null>(null);
 export const scheduler = signal<SchedulerAnswer | null>(null);
 export const events = signal<EventList | null>(null);
 export const block = signal<BlockAnswer | null>(null);
@@ -61,6 +64,8 @@ export const marked = signal<Uint32Array | null>(null);
 
 /** Steps between the view and the live end. */
 export const behind = computed(() => Math.max(0, position.value.lastStep - position.value.step));
+/** A sequence's blocks are one run, the first that is long enough: the order of the free queue says nothing. */
+export const isContiguous = computed(() => hello.value?.config?.memory_backend === 'contiguous');
 export const isLive = computed(() => link.value !== 'replay');
 
 /** The engine has done nothing yet: no step, and nothing that could be verified. */
@@ -126,6 +131,7 @@ function show(view: View): void {
     lag.value = view.lag;
     take(tables, view.tables);
     take(queue, view.queue);
+    take(runs, view.runs);
     take(scheduler, view.scheduler);
     take(events, view.events);
     block.value = view.block;
@@ -210,6 +216,7 @@ function forget(): void {
     lag,
     tables,
     queue,
+    runs,
     scheduler,
     events,
     block,

@@ -1,5 +1,6 @@
 /** What lies over the work area while there is nothing to show, and what must be said above it. */
 
+import { engineSaid } from '../store/engine';
 import { failure, hello, isLive, light, link, notice, position, status, tell } from '../store/ledger';
 import { clearSelection } from '../store/selection';
 import { closeSession, dismissNewcomer, newcomer, openSession } from '../store/sessions';
@@ -71,6 +72,24 @@ export function Banners() {
       {link.value === 'open' && status.value?.linked === false && (
         <div class="banner warn" role="status">
           <span>{text.stage.engineGone}</span>
+        </div>
+      )}
+      {engineSaid.value !== null && (
+        <div
+          class={`banner ${engineSaid.value.isError ? 'warn' : 'info'}`}
+          role={engineSaid.value.isError ? 'alert' : 'status'}
+        >
+          <span>{engineSaid.value.told}</span>
+          <button
+            type="button"
+            class="plain"
+            aria-label={text.stage.dismiss}
+            onClick={() => {
+              engineSaid.value = null;
+            }}
+          >
+            ✕
+          </button>
         </div>
       )}
       {newcomer.value !== null && (

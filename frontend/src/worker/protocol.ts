@@ -12,6 +12,7 @@ import type { EventFilter, EventList } from './answers/events';
 import type { BlockAnswer, Selection } from './answers/inspect';
 import type { QueueAnswer } from './answers/queue';
 import type { RequestAnswer } from './answers/request';
+import type { RunsAnswer } from './answers/runs';
 import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
@@ -104,7 +105,9 @@ export interface View {
   readonly notice: string | null;
   readonly map: MapChange | null;
   readonly tables: TablesAnswer | null;
+  /** One of these two: a free queue, or where memory is contiguous its free runs. */
   readonly queue: QueueAnswer | null;
+  readonly runs: RunsAnswer | null;
   readonly scheduler: SchedulerAnswer | null;
   readonly events: EventList | null;
   readonly block: BlockAnswer | null;

@@ -5,6 +5,7 @@ import { EVERYTHING, type EventList } from './answers/events';
 import { blockAnswer, blocksOf } from './answers/inspect';
 import { queueAnswer } from './answers/queue';
 import { type RequestAnswer, requestAnswer } from './answers/request';
+import { runsAnswer } from './answers/runs';
 import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
@@ -160,17 +161,24 @@ export class Publisher {
       tables:
         wants.tables !== null ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to) : null,
       queue:
-        wants.queue > 0
+        wants.queue > 0 && !session.isContiguous
           ? // Its head changes with every step: it has a text where that is here, and asks for none.
             queueAnswer(fold.blocks, wants.queue, (content) =>
               this.sayings.start(content, fold.record, false),
             )
           : null,
+      runs: wants.queue > 0 && session.isContiguous ? runsAnswer(fold.blocks, wants.queue) : null,
       scheduler: wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
       events: wants.events !== null ? this.events.answer(fold) : null,
       block:
         selection.block !== null
-          ? blockAnswer(fold, selection.block, this.biography.answer(fold), this.sayings)
+          ? blockAnswer(
+              fold,
+              selection.block,
+              session.isContiguous,
+              this.biography.answer(fold),
+              this.sayings,
+            )
           : null,
       request: request !== null ? this.request(request, selection.sequence, this.story.answer(fold)) : null,
       requests: wants.requests.map((each) => this.request(each, null, null)),

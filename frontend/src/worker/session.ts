@@ -134,6 +134,11 @@ export class Session {
     return this.mode === 'follow' ? this.head.fold : this.navigator.fold;
   }
 
+  /** A sequence's blocks are one run: blocks are not taken from the head of the free queue. */
+  get isContiguous(): boolean {
+    return this.hello.config?.memory_backend === 'contiguous';
+  }
+
   get lastStep(): number {
     return this.head.lastStep;
   }
