@@ -59,7 +59,9 @@ export const text = {
     noSuchStep: (last: number) => `The last step is ${n(Math.max(0, last))}.`,
     linkLost: 'server lost',
     connecting: 'connecting',
-    engineGone: 'engine gone',
+    engineGone: 'connection lost, waiting',
+    engineGoneTitle:
+      'The engine’s connection to the server is lost; the session ends if it does not come back',
     behind: (steps: number) => `${plural(steps, 'step')} behind`,
     first: 'First step',
     back: 'One step back',
@@ -457,7 +459,12 @@ export const text = {
       [gaps > 0 ? plural(gaps, 'gap') : '', violations > 0 ? plural(violations, 'violation') : '']
         .filter(Boolean)
         .join(', '),
-    states: { live: 'live', ended: 'ended', interrupted: 'interrupted' },
+    states: {
+      live: 'live',
+      ended: 'ended',
+      interrupted: 'interrupted',
+      waiting: 'connection lost, waiting',
+    },
     length: (ns: number) => span(ns),
     open: (name: string) => `Open ${name}`,
   },
@@ -471,7 +478,9 @@ export const text = {
     linkLost:
       'The connection to the server is lost. It is tried again by itself; what is loaded can still be read.',
     retryNow: 'Try now',
-    engineGone: 'The engine is no longer connected. What it did is recorded.',
+    engineGone: 'The connection to the engine is lost: the server waits for it. What it did is recorded.',
+    wrongStep: (said: string) =>
+      `The address asks for step ${said}: a step is a whole number, 0 or more. It is opened without it.`,
     dismiss: 'Dismiss',
     newcomer: (name: string) => `A new session is live${name === '' ? '.' : `: ${name}.`}`,
     openIt: 'Open it',

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { text } from '../text';
 import { health, hello, isLive, link, status } from './ledger';
+import { say } from './remark';
 import { apiUrl, current } from './sessions';
 
 /** Is there an engine behind this page that could be controlled, whether or not it can be reached now? */
@@ -30,8 +31,6 @@ export const engineError = signal<string | null>(null);
 export const canReset = computed(
   () => takesPrompts.value && hello.value?.config?.enable_prefix_caching !== false,
 );
-/** What came of something that was asked of the engine, to be read once. */
-export const engineSaid = signal<{ readonly told: string; readonly isError: boolean } | null>(null);
 
 /** What the engine, or the server in its place, answered. */
 export type Answer<T> = { readonly result: T } | { readonly error: string };
@@ -71,19 +70,9 @@ export async function stepEngine(): Promise<void> {
   if (canControl.peek() && held.peek()) await command('step', { steps: 1 });
 }
 
-/** ms for which an answer stands there: errors until they are dismissed. */
-const READ = 8000;
-
 export async function resetPrefixCache(): Promise<void> {
   if (!canReset.peek()) return;
   const answer = await ask<{ blocks: number }>('reset_prefix_cache');
-  const said =
-    'error' in answer
-      ? { told: text.engine.notReset(answer.error), isError: true }
-      : { told: text.engine.reset(answer.result.blocks), isError: false };
-  engineSaid.value = said;
-  if (!said.isError)
-    setTimeout(() => {
-      if (engineSaid.peek() === said) engineSaid.value = null;
-    }, READ);
+  if ('error' in answer) say(text.engine.notReset(answer.error), true);
+  else say(text.engine.reset(answer.result.blocks));
 }

@@ -7,6 +7,7 @@
 
 import { computed, effect, signal } from '@preact/signals';
 import { text } from '../text';
+import type { Part } from '../wording/playground';
 import { follow } from './clock';
 import { ask } from './engine';
 import {
@@ -28,19 +29,19 @@ export interface Draft extends Typed {
   readonly prompt: string;
   readonly system: string;
   readonly chat: boolean;
-  /** The request whose conversation goes on, and how many samples it had. */
+  /** The request whose conversation goes on, and what of it. */
   readonly follow: number | null;
-  readonly followed: number;
+  readonly followed: Part;
 }
 
-const EMPTY: Draft = { ...DEFAULTS, prompt: '', system: '', chat: true, follow: null, followed: 1 };
+const EMPTY: Draft = { ...DEFAULTS, prompt: '', system: '', chat: true, follow: null, followed: 'all' };
 
 export interface Sent {
   readonly request: number;
   readonly prompt: string;
   readonly chat: boolean;
   readonly follow: number | null;
-  readonly followed?: number;
+  readonly followed?: Part;
 }
 
 /** So many of what was sent are shown. */

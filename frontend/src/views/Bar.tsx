@@ -46,7 +46,13 @@ function Badge() {
   if (link.value === 'replay') return <span class="pill badge replay">{text.bar.replay}</span>;
   if (link.value === 'lost') return <span class="pill badge lost">{text.bar.linkLost}</span>;
   if (link.value === 'connecting') return <span class="pill badge">{text.bar.connecting}</span>;
-  if (status.value?.linked === false) return <span class="pill badge lost">{text.bar.engineGone}</span>;
+  if (status.value?.linked === false) {
+    return (
+      <span class="pill badge lost" title={text.bar.engineGoneTitle}>
+        {text.bar.engineGone}
+      </span>
+    );
+  }
   if (mode === 'follow') return <span class="pill badge live">{text.bar.live}</span>;
   return (
     <button

@@ -1,7 +1,7 @@
 /** What lies over the work area while there is nothing to show, and what must be said above it. */
 
-import { engineSaid } from '../store/engine';
 import { failure, hello, isLive, light, link, notice, position, status, tell } from '../store/ledger';
+import { remark } from '../store/remark';
 import { clearSelection } from '../store/selection';
 import { closeSession, dismissNewcomer, newcomer, openSession } from '../store/sessions';
 import { text } from '../text';
@@ -74,18 +74,18 @@ export function Banners() {
           <span>{text.stage.engineGone}</span>
         </div>
       )}
-      {engineSaid.value !== null && (
+      {remark.value !== null && (
         <div
-          class={`banner ${engineSaid.value.isError ? 'warn' : 'info'}`}
-          role={engineSaid.value.isError ? 'alert' : 'status'}
+          class={`banner ${remark.value.isError ? 'warn' : 'info'}`}
+          role={remark.value.isError ? 'alert' : 'status'}
         >
-          <span>{engineSaid.value.told}</span>
+          <span>{remark.value.told}</span>
           <button
             type="button"
             class="plain"
             aria-label={text.stage.dismiss}
             onClick={() => {
-              engineSaid.value = null;
+              remark.value = null;
             }}
           >
             ✕

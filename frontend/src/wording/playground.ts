@@ -5,6 +5,9 @@ import { plural } from './plural';
 
 const n = integer;
 
+/** What of a request goes on: all that it said, the first of its samples, or a beam search's best answer. */
+export type Part = 'all' | 'first' | 'best';
+
 export const playground = {
   prompt: 'Prompt',
   placeholder: 'Write a prompt. Ctrl+Enter sends it, ↑ brings back the last one.',
@@ -12,8 +15,9 @@ export const playground = {
   systemPlaceholder: 'What the model is told first (may be left empty)',
   chat: 'chat template',
   chatTitle: 'Put the prompt into the model’s chat template, as a user’s message',
-  /** Of several samples it is the first one's conversation that goes on. */
-  follows: (request: number, samples: number) => `continues r${request}${samples > 1 ? '.0' : ''}`,
+  /** Of several samples it is the first one's conversation that goes on, of a beam search the best answer's. */
+  follows: (request: number, part: Part) =>
+    `continues r${request}${part === 'first' ? '.0' : part === 'best' ? '’s best answer' : ''}`,
   unfollow: 'Begin a new conversation instead',
   titles: {
     n: 'How many sequences answer this one prompt; they share its blocks. Of a beam search: how many answers',
@@ -107,8 +111,10 @@ export const playground = {
   sent: 'Sent',
   none: 'What you send appears here, with its blocks and its text as it grows.',
   abort: 'Abort',
-  followUp: 'Follow up',
-  followUpTitle: 'Go on with this conversation: its tokens, and their blocks, are used again',
+  followUp: (request: number, part: Part) =>
+    part === 'all' ? 'Follow up' : part === 'best' ? 'Follow up the best' : `Follow up r${request}.0`,
+  followUpTitle: (part: Part) =>
+    `Go on with ${part === 'all' ? 'this conversation' : part === 'best' ? 'the best answer' : 'the first sample'}: its tokens, and their blocks, are used again`,
   waitingForStep: 'sent; it appears with the engine’s next step',
   notHere: 'not there yet at the step that is shown',
   waits: (why: string) => `waiting: ${why}`,

@@ -77,6 +77,7 @@ function Voice({ answer, each }: { readonly answer: RequestAnswer; readonly each
 
 function Buttons({ answer, sent, live }: { readonly answer: RequestAnswer } & Props) {
   if (!live) return null;
+  const part = answer.beamWidth !== null ? 'best' : answer.n > 1 ? 'first' : 'all';
   const goesOn = hasChat.value && sent.chat && answer.ending?.kind === 'finished';
   return (
     <span class="tools">
@@ -89,14 +90,14 @@ function Buttons({ answer, sent, live }: { readonly answer: RequestAnswer } & Pr
         <button
           type="button"
           class={`btn small${draft.value.follow === answer.request ? ' on' : ''}`}
-          title={words.followUpTitle}
+          title={words.followUpTitle(part)}
           onClick={() => {
             // A further turn is one answer, unless more are asked for again.
-            edit({ follow: answer.request, followed: answer.n, n: '1' });
+            edit({ follow: answer.request, followed: part, n: '1', beam_width: '' });
             focusPanel('playground');
           }}
         >
-          {words.followUp}
+          {words.followUp(answer.request, part)}
         </button>
       )}
     </span>
@@ -130,7 +131,9 @@ export function SentCard({ sent, live }: Props) {
         >
           r{sent.request}
         </button>
-        {sent.follow !== null && <span class="faint">{words.follows(sent.follow, sent.followed ?? 1)}</span>}
+        {sent.follow !== null && (
+          <span class="faint">{words.follows(sent.follow, sent.followed ?? 'all')}</span>
+        )}
         <span class={`state ${kind}`} title={told}>
           {told}
         </span>
