@@ -66,3 +66,10 @@ export function span(ns: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
 }
+
+/** A probability, given as its natural log: 61.2 %, 0.34 %, 2.1e-7. */
+export function probability(logprob: number): string {
+  const value = Math.exp(logprob);
+  if (value >= 0.0001) return `${(100 * value).toFixed(value >= 0.1 ? 1 : 2)}${THIN}%`;
+  return value > 0 ? value.toExponential(1) : `e${integer(logprob)}`;
+}

@@ -7,6 +7,8 @@
 import { integer, percent, span } from './format';
 import { Cause, NONE, Operation, Pin } from './ledger/generated/constants';
 import type { Waiting } from './ledger/generated/types';
+import { playground } from './wording/playground';
+import { plural } from './wording/plural';
 import type { EventRow } from './worker/answers/events';
 
 function names(codes: Readonly<Record<string, number>>): string[] {
@@ -20,12 +22,10 @@ export const CAUSE_NAMES = names(Cause).map((name) => name.replace('_', ' '));
 export const PIN_NAMES = names(Pin).map((name) => name.replace('_', ' '));
 
 const n = integer;
-const plural = (count: number, one: string, many = `${one}s`): string =>
-  `${n(count)} ${count === 1 ? one : many}`;
 /** What ended a sequence: a stop id, a stop string, or the model's own end. */
 const stop = (by: number | string | null | undefined): string => {
   if (by == null) return '';
-  return typeof by === 'number' ? ` at token ${by}` : ` at ${JSON.stringify(by)}`;
+  return typeof by === 'number' ? ` on token ${by}` : ` on ${JSON.stringify(by)}`;
 };
 
 export const text = {
@@ -37,6 +37,7 @@ export const text = {
     map: 'map',
     events: 'events',
     queue: 'Free queue',
+    runs: 'Free runs',
     waiting: 'Waiting',
     timeline: 'Timeline',
     block: 'Block',
@@ -58,7 +59,9 @@ export const text = {
     noSuchStep: (last: number) => `The last step is ${n(Math.max(0, last))}.`,
     linkLost: 'server lost',
     connecting: 'connecting',
-    engineGone: 'engine gone',
+    engineGone: 'connection lost, waiting',
+    engineGoneTitle:
+      'The engine’s connection to the server is lost; the session ends if it does not come back',
     behind: (steps: number) => `${plural(steps, 'step')} behind`,
     first: 'First step',
     back: 'One step back',
@@ -85,9 +88,18 @@ export const text = {
     stepEngineTitle: 'Let the engine do one step',
     holdTitle: 'Hold the engine itself, for everybody who watches',
     releaseTitle: 'Let the engine go on',
+    resetCache: 'reset cache',
+    resetCacheTitle: 'Reset the prefix cache: no block keeps its content. Only while no block is in use',
     sessions: 'All sessions',
     theme: (to: string) => `Use the ${to} theme`,
     keys: 'Keys',
+  },
+  engine: {
+    reset: (blocks: number) =>
+      blocks === 0
+        ? 'The prefix cache was empty already.'
+        : `The prefix cache is reset: ${plural(blocks, 'block')} lost ${blocks === 1 ? 'its' : 'their'} content.`,
+    notReset: (why: string) => `The prefix cache is not reset: ${why}.`,
   },
   light: {
     green: 'verified',
@@ -203,6 +215,14 @@ export const text = {
     nothing: 'holds nothing',
     empty: 'The queue is empty: every block is in use. The next allocation preempts somebody.',
   },
+  runs: {
+    firstFit: 'first fit',
+    largest: 'longest',
+    summary: (free: number, count: number) => `${plural(free, 'free block')} in ${plural(count, 'run')}`,
+    range: (first: number, last: number) => (first === last ? n(first) : `${n(first)} – ${n(last)}`),
+    run: (length: number) => `${plural(length, 'block')} in one run`,
+    empty: 'No run is free: every block is set aside. Who comes next waits.',
+  },
   events: {
     filter: 'Filter',
     all: 'all',
@@ -258,6 +278,13 @@ export const text = {
     filled: 'filled',
     hits: 'hits',
     queue: 'in the queue',
+    run: 'free run',
+    memory: 'memory',
+    reserves: (reserve: string) =>
+      `contiguous, each sequence reserves ${reserve === 'max' ? 'the maximum' : reserve === 'exact' ? 'exactly what it may need' : 'the next power of two'}`,
+    paged: 'paged',
+    weights: 'weights',
+    randomWeights: 'random (load_format dummy)',
     rank: (rank: number, of: number) =>
       rank === 0 ? `next to go, of ${n(of)}` : `${n(rank + 1)} of ${n(of)}`,
     ticket: 'ticket',
@@ -280,6 +307,7 @@ export const text = {
     pool: 'pool',
     poolOf: (blocks: number, size: number) => `${n(blocks)} blocks × ${n(size)} slots`,
     poolBytes: 'KV memory',
+    kvDtype: (dtype: string) => `as ${dtype}`,
     started: 'started',
     clock: 'clock',
     settings: 'Settings',
@@ -301,8 +329,10 @@ export const text = {
     slots: (filled: number, size: number, pieces: string) =>
       `${filled} of ${size} slots are written${pieces === '' ? '' : `: ${pieces}`}`,
     contentId: (content: number) => `content ${n(content)}`,
-    ended: (kind: string, reason: string | null, step: number) =>
-      `${kind}${reason === null ? '' : ` · ${reason}`} at step ${n(step)}`,
+    ended: (kind: string, reason: string | null, by: number | string | null, step: number) =>
+      `${kind}${reason === null ? '' : ` · ${reason}${stop(by)}`} at step ${n(step)}`,
+    loraName: 'LoRA name',
+    cacheSalt: 'cache salt',
     sentRequest: 'It was sent, and appears with the engine’s next step.',
     unknownRequest: 'This page has not seen this request in the loaded part.',
     previous: 'Previous change of the selection',
@@ -324,106 +354,34 @@ export const text = {
     idsTitle: 'Tokens without text, by their ids',
     dropped: 'ended',
   },
-  playground: {
-    prompt: 'Prompt',
-    placeholder: 'Write a prompt. Ctrl+Enter sends it, ↑ brings back the last one.',
-    system: 'System prompt',
-    systemPlaceholder: 'What the model is told first (may be left empty)',
-    chat: 'chat template',
-    chatTitle: 'Put the prompt into the model’s chat template, as a user’s message',
-    /** Of several samples it is the first one's conversation that goes on. */
-    follows: (request: number, samples: number) => `continues r${request}${samples > 1 ? '.0' : ''}`,
-    unfollow: 'Begin a new conversation instead',
-    fields: {
-      n: 'samples',
-      max_tokens: 'max tokens',
-      temperature: 'temperature',
-      top_k: 'top-k',
-      top_p: 'top-p',
-      seed: 'seed',
-      priority: 'priority',
-    },
-    titles: {
-      n: 'How many sequences answer this one prompt (n); they share its blocks',
-      max_tokens: 'The most tokens that each sequence samples',
-      temperature: '0 takes the likeliest token each time',
-      top_k: 'Only the k likeliest tokens; 0: all',
-      top_p: 'Only the likeliest tokens that together reach p; 1: all',
-      seed: 'The same seed gives the same tokens; empty: another one each time',
-      priority: 'Smaller is sooner, where the engine schedules by priority',
-    },
-    ignoreEos: 'ignore EOS',
-    ignoreEosTitle: 'Go on to the last token, even when the model would end',
-    more: 'More',
-    send: 'Send',
-    sending: 'Sending …',
-    sendKey: 'Ctrl ↵',
-    presets: 'Try',
-    presetNames: { samples: '3 samples', long: 'long prompt', system: 'shared system prompt' },
-    presetTitles: {
-      samples:
-        'One prompt, three answers: they share the prompt’s blocks, and copy the last one when they write',
-      long: 'Many blocks at once, in chunks where the token budget is small',
-      system: 'Send it, change the question, send again: the second one finds the first one’s blocks',
-    },
-    rules: {
-      whole: (low: number, high: number) => `a whole number from ${n(low)} to ${n(high)}`,
-      wholeFrom: (low: number) => `a whole number, ${n(low)} or more`,
-      temperature: 'a number, 0 or more',
-      topP: 'a number above 0 and at most 1',
-    },
-    mustBe: (field: string, rule: string, typed: string) => `${field} must be ${rule}, not ${typed}.`,
-    noPrompt: 'Write a prompt first.',
-    replay: 'The engine of this session has ended: nothing can be sent to it.',
-    replayAdvice: 'What was sent is in the tables, the events and the inspector.',
-    notLinked: 'The engine is not connected: what is sent now is refused.',
-    held: 'The engine is held: a request waits until it is released.',
-    noAnswer: 'The server does not answer. What you typed is still here.',
-    refused: (why: string) => `Refused: ${why}.`,
-    sent: 'Sent',
-    none: 'What you send appears here, with its blocks and its text as it grows.',
-    abort: 'Abort',
-    followUp: 'Follow up',
-    followUpTitle: 'Go on with this conversation: its tokens, and their blocks, are used again',
-    waitingForStep: 'sent; it appears with the engine’s next step',
-    notHere: 'not there yet at the step that is shown',
-    waits: (why: string) => `waiting: ${why}`,
-    preempted: (why: string) => `preempted: ${why}`,
-    prefill: (done: number, all: number) => `prefill ${n(done)} / ${n(all)}`,
-    prefilling: 'prefill',
-    decoding: 'decoding',
-    finished: (reason: string | null) => `finished${reason === null ? '' : ` · ${reason}`}`,
-    /** How a single sample ended. */
-    ends: { length: 'length', stop: 'stop token' },
-    aborted: 'aborted',
-    blocks: (all: number, shared: number) =>
-      shared === 0
-        ? plural(all, 'block')
-        : `${plural(all, 'block')}: ${n(shared)} shared, ${n(all - shared)} own`,
-    tokens: (prompt: number, sampled: number) => `${n(prompt)} + ${n(sampled)} tokens`,
-    rate: (rate: number) => `${rate < 100 ? rate.toPrecision(3) : n(rate)} tok/s`,
-    announce: (request: number, state: string) => `r${request}: ${state}`,
-    samples: {
-      ask: 'Tell me a short story about a lighthouse.',
-      system:
-        'You are the keeper of a small museum of clocks. You answer visitors kindly and briefly, in plain words, you never ' +
-        'guess, and when you do not know something you say so. The museum is open from ten to five, closed on Mondays, ' +
-        'and children enter free.',
-      question: 'When may I come, and what does it cost for a child?',
-      long:
-        'Read this and say in one sentence what it is about.\n\n' +
-        'Alice was beginning to get very tired of sitting by her sister on the bank, and of having nothing to do: once or ' +
-        'twice she had peeped into the book her sister was reading, but it had no pictures or conversations in it, “and ' +
-        'what is the use of a book,” thought Alice “without pictures or conversations?” So she was considering in her own ' +
-        'mind (as well as she could, for the hot day made her feel very sleepy and stupid), whether the pleasure of making ' +
-        'a daisy-chain would be worth the trouble of getting up and picking the daisies, when suddenly a White Rabbit with ' +
-        'pink eyes ran close by her. There was nothing so very remarkable in that; nor did Alice think it so very much out ' +
-        'of the way to hear the Rabbit say to itself, “Oh dear! Oh dear! I shall be late!” But when the Rabbit actually ' +
-        'took a watch out of its waistcoat-pocket, and looked at it, and then hurried on, Alice started to her feet, for ' +
-        'it flashed across her mind that she had never before seen a rabbit with either a waistcoat-pocket, or a watch to ' +
-        'take out of it, and burning with curiosity, she ran across the field after it, and fortunately was just in time ' +
-        'to see it pop down a large rabbit-hole under the hedge.',
-    },
+  playground,
+  odds: {
+    shade: 'shade by probability',
+    scale: ['≥ 50 %', '20', '5', '1', '< 1'],
+    scaleTitle: 'How likely the model held each token, before penalties and temperature',
+    token: (token: number) => `token ${token}`,
+    rank: (rank: number) => `rank ${n(rank)}`,
+    logprob: (token: number, logprob: number) => `token ${token} · logprob ${logprob.toFixed(3)}`,
+    several: (count: number) => `the first of ${count} tokens that write this character together`,
+  },
+  ending: (reason: string, by: number | string | null): string => `${reason}${stop(by)}`,
+  beams: {
+    candidates: 'Candidates',
+    live: (count: number, width: number) => `${n(count)} of ${n(width)}`,
+    noneLives: 'No candidate lives at this step.',
+    of: (parent: string) => `from ${parent}`,
+    answers: 'Answers',
+    found: (count: number, n_: number) =>
+      `${n(count)} found, the best ${n(n_)} ${n_ === 1 ? 'is' : 'are'} given`,
+    noneFound: 'None found yet.',
+    rank: (rank: number) => `${rank + 1}.`,
+    score: (score: number) => score.toFixed(3),
+    scoreTitle:
+      'The sum of its tokens’ log probabilities, divided by its length to the power of the length penalty',
+    row: (tokens: number | null, reason: string, step: number) =>
+      `${tokens === null ? '' : `${plural(tokens, 'token')} · `}${reason} at step ${n(step)}`,
+    rest: 'not among the answers',
+    width: 'beam width',
   },
   decisions: {
     submitted: 'submitted',
@@ -501,7 +459,12 @@ export const text = {
       [gaps > 0 ? plural(gaps, 'gap') : '', violations > 0 ? plural(violations, 'violation') : '']
         .filter(Boolean)
         .join(', '),
-    states: { live: 'live', ended: 'ended', interrupted: 'interrupted' },
+    states: {
+      live: 'live',
+      ended: 'ended',
+      interrupted: 'interrupted',
+      waiting: 'connection lost, waiting',
+    },
     length: (ns: number) => span(ns),
     open: (name: string) => `Open ${name}`,
   },
@@ -515,7 +478,9 @@ export const text = {
     linkLost:
       'The connection to the server is lost. It is tried again by itself; what is loaded can still be read.',
     retryNow: 'Try now',
-    engineGone: 'The engine is no longer connected. What it did is recorded.',
+    engineGone: 'The connection to the engine is lost: the server waits for it. What it did is recorded.',
+    wrongStep: (said: string) =>
+      `The address asks for step ${said}: a step is a whole number, 0 or more. It is opened without it.`,
     dismiss: 'Dismiss',
     newcomer: (name: string) => `A new session is live${name === '' ? '.' : `: ${name}.`}`,
     openIt: 'Open it',
@@ -531,6 +496,7 @@ export const text = {
     go: 'Go to a step',
     hold: 'Hold or release the engine',
     stepEngine: 'Let a held engine do one step',
+    resetCache: 'Reset the prefix cache',
     tables: 'Block tables',
     scheduler: 'Scheduler',
     playground: 'Playground: send a prompt',

@@ -81,8 +81,8 @@ class ServerProcess:
     def http(self) -> httpx2.Client:
         return httpx2.Client(base_url=self.url, trust_env=False, timeout=20)
 
-    def engine(self, session: str | None = None) -> HandEngine:
-        return HandEngine(self.url.replace("http://", "ws://"), TOKEN, hello(session))
+    def engine(self, session: str | None = None, **changes: object) -> HandEngine:
+        return HandEngine(self.url.replace("http://", "ws://"), TOKEN, hello(session, **changes))
 
     def kill(self) -> None:
         """As ``kill -9``."""

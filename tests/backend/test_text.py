@@ -10,16 +10,15 @@ from typing import Any
 import pytest
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
-from kvarium_engine.model.null_runner import NullRunner
-from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger import codec
-from kvarium_ledger.decisions import SequenceCreated
+from kvarium_ledger.decisions import SequenceCreated, SequenceDropped
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.hashes import block_hash, root_hash
-from kvarium_ledger.ledger import SealedStep, TokenLogprobs
+from kvarium_ledger.ledger import SealedStep
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import hello, record_of
 from tests.backend.running_server import RunningServer, wait_for
+from tests.engine.likely_runner import LikelyRunner
 from tests.engine.mirrored import Mirrored, tokens
 
 BLOCKS, SIZE = 24, 4
@@ -135,6 +134,14 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
 ) -> None:
     server, session = recorded
     rows = server.get(f"/sessions/{session}/requests")["requests"]
+    dropped = {
+        decision.sequence: {"record": record.record, "reason": decision.reason, "stop_reason": None}
+        for record in run.engine.records
+        if isinstance(record, Step)
+        for decision in record.decisions
+        if isinstance(decision, SequenceDropped)
+    }
+    assert {ending["reason"] for ending in dropped.values()} == {"stop", "length"}
     for request in sorted(set(run.requests.values())):
         answer = server.get(f"/sessions/{session}/requests/{request}/tokens")
         own = [sequence for sequence, of in run.requests.items() if of == request]
@@ -143,6 +150,7 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
             single = told(server, session, row["sequence"])
             assert (row["tokens"], row["records"]) == (single["tokens"], single["records"])
             assert (row["index"] > 0) == (row["parent"] is not None)
+            assert row["ending"] == dropped.get(row["sequence"])
         indexed = next(row for row in rows if row["request"] == request)
         assert answer["submitted"] == indexed["submitted_record"]
         assert answer["facts"] == {name: indexed[name] for name in answer["facts"]}
@@ -156,22 +164,8 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
             assert ending["stop_reason"] is None, "none of these has a stop of its own"
 
 
-class _Likely(NullRunner):
-    """Tells as many of the likeliest tokens as are asked for: token t with -t / 8."""
-
-    def execute(self, plan: StepPlan) -> list[int]:
-        sampled = super().execute(plan)
-        sequences = [*plan.decodes, *(p.sequence for p in plan.prefills for _ in range(p.samples))]
-        plan.logprobs = [
-            TokenLogprobs(number, -sequence.length / 8, 7, range(count), [-t / 8 for t in range(count)])
-            for number, sequence in enumerate(sequences)
-            if (count := sequence.request.params.logprobs) is not None
-        ]
-        return sampled
-
-
 def test_how_likely_tokens_were_is_told_of_those_that_asked(server: RunningServer) -> None:
-    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, runner=_Likely())
+    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE, runner=LikelyRunner())
     engine.submit(5, max_tokens=4)
     engine.submit(6, max_tokens=3, n=2, logprobs=2)
     engine.submit(5, max_tokens=2, logprobs=0)

@@ -89,6 +89,16 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """A server with the real engine process, which does nothing but what it is asked for."""
+    db = tmp_path_factory.mktemp("playground") / "playground.db"
+    options = ("--runner", "null", "--no-mix", "--step-ms", "30", "--num-gpu-blocks-override", "96")
+    with process("serve", "--port", "0", "--db", str(db), *options) as server:
+        server.wait_ready().wait_line("engine linked")
+        yield server
+
+
 @dataclass(frozen=True)
 class Recording:
     """A finished recording, and what the Python fold says of each of its steps."""

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.hand_engine import hand_frames, record_of
+from tests.backend.server_process import ServerProcess, process, serving
 from tests.e2e.conftest import Pages
 from tests.e2e.page import assert_pixels_are, pixels, ready, state, step_of, until, wait_light, wait_steps
 
@@ -81,6 +82,24 @@ def test_the_page_says_that_the_server_is_gone(open_page: Pages, tmp_path: Path)
         expect(page.locator("body")).to_contain_text("server lost", timeout=15_000)
         expect(page.locator("body")).to_contain_text("It is tried again by itself")
     open_page.faults.clear()  # the browser logs the refused connections
+
+
+def test_an_engine_that_was_killed_is_waited_for_and_that_is_said(open_page: Pages, tmp_path: Path) -> None:
+    with serving(tmp_path / "waiting.db") as server:
+        engine = server.engine()
+        frames = hand_frames(20)
+        engine.send(frames)
+        engine.wait_acked(record_of(frames[-1]))
+        page = open_page(f"{server.url}/?session={engine.hello.session}")
+        expect(page.locator(".badge")).to_have_text("live")
+        engine.break_off()
+        expect(page.locator(".badge")).to_have_text("connection lost, waiting")
+        expect(page.locator(".banner")).to_contain_text("the server waits for it")
+        page.keyboard.press("s")
+        row = page.locator("tbody tr")
+        expect(row.locator(".badge")).to_have_text("connection lost, waiting")
+        # For ten seconds: then it is interrupted.
+        expect(row.locator(".badge")).to_have_text("interrupted", timeout=20_000)
 
 
 def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_interrupted(

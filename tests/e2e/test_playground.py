@@ -1,12 +1,11 @@
 """The playground: a typed prompt becomes a request with blocks and text; what goes wrong is said where one types."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import expect
 
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
@@ -17,69 +16,12 @@ from tests.backend.running_server import TOKEN, wait_for
 from tests.backend.server_process import ServerProcess, process, serving
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import ready, seek, state, until, wait_light
+from tests.e2e.writing import number, playground, send, session_of, told, typed, words
 
 pytestmark = pytest.mark.e2e
 
 SIZE = 16
 PROMPT = "What is a café’s block table?\nTell me, please 🙂"
-
-
-@pytest.fixture(scope="module")
-def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server with the real engine process, which does nothing but what it is asked for."""
-    db = tmp_path_factory.mktemp("playground") / "playground.db"
-    options = ("--runner", "null", "--no-mix", "--step-ms", "30", "--num-gpu-blocks-override", "96")
-    with process("serve", "--port", "0", "--db", str(db), *options) as server:
-        server.wait_ready().wait_line("engine linked")
-        yield server
-
-
-def playground(server: ServerProcess, open_page: Pages, **options: Any) -> Page:
-    page = open_page(server.url, **options)
-    ready(page)
-    page.keyboard.press("p")
-    expect(page.locator("textarea[name=prompt]")).to_be_focused()
-    return page
-
-
-def typed(page: Page) -> Locator:
-    return page.locator("textarea[name=prompt]")
-
-
-def send(page: Page, prompt: str, **fields: object) -> Locator:
-    """Write a prompt, fill fields, send by keyboard; the card that appears."""
-    for name, value in fields.items():
-        page.locator(f"input[name={name}]").fill(str(value))
-    before = page.locator("article.sent").count()
-    typed(page).fill(prompt)
-    typed(page).press("Control+Enter")
-    expect(page.locator("article.sent")).to_have_count(before + 1)
-    return page.locator("article.sent").first
-
-
-def number(card: Locator) -> int:
-    return int(card.get_attribute("data-request") or "")
-
-
-def session_of(page: Page) -> str:
-    return str(page.evaluate("new URLSearchParams(location.search).get('session')"))
-
-
-def words(tokens: list[int], pieces: dict[int, str]) -> str:
-    """Tokens as the page writes them: pieces as text, the others as #id."""
-    text = b""
-    for token in tokens:
-        piece = pieces.get(token, f"#{token} ")
-        found = re.fullmatch("(?:<0x([0-9A-F]{2})>)+", piece)
-        text += bytes.fromhex(re.sub("<0x|>", "", piece)) if found else piece.encode()
-    return text.decode(errors="replace")
-
-
-def told(page: Page, path: str) -> Any:
-    return page.evaluate(
-        "([session, path]) => fetch(`api/sessions/${session}/${path}`).then(answer => answer.json())",
-        [session_of(page), path],
-    )
 
 
 @pytest.mark.parametrize("delay", [0, 30])
@@ -220,21 +162,21 @@ def test_what_is_refused_or_wrong_is_said_in_place_and_nothing_typed_is_lost(
     typed(page).fill("hello")
     page.locator("input[name=max_tokens]").fill("many")
     page.locator("input[name=max_tokens]").press("Control+Enter")
-    expect(wrong).to_have_text("max tokens must be a whole number, 1 or more, not “many”.")
-    page.get_by_role("button", name="More").click()
-    for name, value, told in (
-        ("max_tokens", "0", "max tokens must be a whole number, 1 or more, not 0."),
-        ("n", "2.5", "samples must be a whole number from 1 to 64, not 2.5."),
-        ("n", "65", "samples must be a whole number from 1 to 64, not 65."),
+    expect(wrong).to_have_text("max_tokens must be a whole number, 1 or more, not “many”.")
+    page.get_by_role("button", name="Sampling").click()
+    for name, value, fault in (
+        ("max_tokens", "0", "max_tokens must be a whole number, 1 or more, not 0."),
+        ("n", "2.5", "n must be a whole number from 1 to 64, not 2.5."),
+        ("n", "65", "n must be a whole number from 1 to 64, not 65."),
         ("temperature", "-1", "temperature must be a number, 0 or more, not -1."),
-        ("top_p", "1.5", "top-p must be a number above 0 and at most 1, not 1.5."),
+        ("top_p", "1.5", "top_p must be a number above 0 and at most 1, not 1.5."),
         ("seed", "x", "seed must be a whole number, 0 or more, not “x”."),
     ):
         field = page.locator(f"input[name={name}]")
         before = field.input_value()
         field.fill(value)
         typed(page).press("Control+Enter")
-        expect(wrong).to_have_text(told)
+        expect(wrong).to_have_text(fault)
         field.fill(before if before.isdigit() and before != "0" else "")
     expect(typed(page)).to_have_value("hello")
     expect(page.locator("article.sent")).to_have_count(0)

@@ -68,6 +68,12 @@ def test_a_step_that_is_not_there_is_said_so(
     ready(page)
     same(state(page), recording.state_after(recording.steps - 1))
     expect(page.locator(".banners")).to_contain_text("There is no step 99999999")
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=-5")
+    ready(page)
+    same(state(page), recording.state_after(0))
+    expect(page.locator(".banners")).to_contain_text("The address asks for step -5")
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.locator(".banner")).to_have_count(0)
 
 
 def test_an_unknown_session_in_the_url_is_explained(viewing: ServerProcess, open_page: Pages) -> None:

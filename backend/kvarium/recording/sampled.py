@@ -15,11 +15,19 @@ class Likely(msgspec.Struct, kw_only=True):
     top: list[tuple[int, float]]
 
 
+class SequenceEnding(msgspec.Struct, kw_only=True):
+    """How a sequence ended before its request did; no ``reason``: a candidate of a beam search that was left behind."""
+
+    record: int
+    reason: str | None = None
+    stop_reason: int | str | None = None
+
+
 class Sampled(msgspec.Struct, kw_only=True):
     """A sequence and what it sampled itself: a token (None: lost) and the record of its step, one for one.
 
     ``created`` is the record of the step that created it: of its ``parent`` it has what was sampled before. ``logprobs``
-    (one for one, too) are there if its request asked for them.
+    (one for one, too) are there if its request asked for them. ``ending``: None if it ended with its request, or lives.
     """
 
     sequence: int
@@ -29,6 +37,7 @@ class Sampled(msgspec.Struct, kw_only=True):
     tokens: list[int | None] | None = msgspec.field(default_factory=list)
     records: list[int] = msgspec.field(default_factory=list)
     logprobs: list[Likely | None] | msgspec.UnsetType = msgspec.UNSET
+    ending: SequenceEnding | None = None
 
     def sample(self, record: int) -> None:
         """A token came with the step of ``record``; which one is not known yet."""

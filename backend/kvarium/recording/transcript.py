@@ -18,10 +18,10 @@ from kvarium.errors import OutOfRangeError
 from kvarium.recording import tables
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
-from kvarium.recording.sampled import Likely, Sampled, likely
+from kvarium.recording.sampled import Likely, Sampled, SequenceEnding, likely
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
-from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, Submitted
+from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, SequenceDropped, Submitted
 from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
 
 NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
@@ -312,6 +312,12 @@ class _Collector:
                 self._facts = _facts(decision)
             elif isinstance(decision, SequenceCreated):
                 self._create(decision.sequence, decision.index, decision.parent, step.record)
+            elif isinstance(decision, SequenceDropped):
+                dropped = self._sequences.get(decision.sequence)
+                if dropped is not None:
+                    dropped.ending = SequenceEnding(
+                        record=step.record, reason=decision.reason, stop_reason=decision.stop_reason
+                    )
             elif isinstance(decision, (Finished, Aborted, Refused)):
                 self._ending = Ending(
                     record=step.record,

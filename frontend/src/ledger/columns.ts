@@ -25,6 +25,12 @@ export function u32(raw: Uint8Array | undefined, name = 'u32'): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
 }
 
+/** A column of f32. Throws a {@link FrameError} when the bytes are no whole values. */
+export function f32(raw: Uint8Array | undefined, name = 'f32'): Float32Array {
+  const bytes = aligned(raw ?? EMPTY, 4, name);
+  return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
+}
+
 /** A column of f64. Throws a {@link FrameError} when the bytes are no whole values. */
 export function f64(raw: Uint8Array | undefined, name = 'f64'): Float64Array {
   const bytes = aligned(raw ?? EMPTY, 8, name);

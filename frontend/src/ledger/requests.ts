@@ -2,7 +2,7 @@
 
 import { type Lanes, requestRow } from './digest';
 import { STATE_CODES } from './generated/constants';
-import type { Keyframe, Step, Waiting } from './generated/types';
+import type { Keyframe, Step, Submitted, Waiting } from './generated/types';
 
 export type Decision = NonNullable<Step['decisions']>[number];
 export type RequestStateName = keyof typeof STATE_CODES;
@@ -20,9 +20,32 @@ export interface RequestFacts {
   readonly maxTokens: number;
   readonly n: number;
   readonly priority: number;
-  /** Of waiting requests the smallest is next; of equals the smallest place. */
-  readonly precedence: number;
+  /** Of waiting requests the smallest is next; of equals the smallest place. The server, asked later, does not tell it. */
+  readonly precedence?: number;
+  /** Candidates of a beam search; null: it is none; undefined: nobody has told yet, as keyframes do not. */
+  readonly beamWidth?: number | null;
+  /** Extra keys of its blocks' hashes. */
+  readonly loraName?: string | null;
+  readonly cacheSalt?: string | null;
 }
+
+/** The facts as a decision tells them, or the server. */
+export function factsOf(told: ToldFacts): RequestFacts {
+  return {
+    name: told.name,
+    promptTokens: told.prompt_tokens,
+    maxTokens: told.max_tokens,
+    n: told.n ?? 1,
+    priority: told.priority ?? 0,
+    precedence: told.precedence ?? 0,
+    beamWidth: told.beam_width ?? null,
+    loraName: told.lora_name ?? null,
+    cacheSalt: told.cache_salt ?? null,
+  };
+}
+
+type ToldFacts = Pick<Submitted, 'name' | 'prompt_tokens' | 'max_tokens'> &
+  Partial<Pick<Submitted, 'n' | 'priority' | 'precedence' | 'beam_width' | 'lora_name' | 'cache_salt'>>;
 
 export interface SequenceRow {
   readonly request: number;
@@ -53,6 +76,11 @@ export class RequestMemory {
   /** Sequence → request, index in it and parent, for all that were ever seen. */
   readonly sequences = new Map<number, { request: number; index: number; parent?: number | null }>();
 
+  /** Facts of a request; what is known of it and not told here stays. */
+  learn(request: number, facts: RequestFacts): void {
+    this.facts.set(request, { ...this.facts.get(request), ...facts });
+  }
+
   /** A request has ended. A fold that joined after a sequence was dropped never knew it: what another one knew stays. */
   remember(request: number, rows: [number, SequenceRow][]): void {
     const known = new Map(this.ended.get(request));
@@ -70,7 +98,8 @@ export class RequestMemory {
   label(sequence: number): string {
     const row = this.sequences.get(sequence);
     if (row === undefined) return `s${sequence}`;
-    const several = row.index > 0 || (this.facts.get(row.request)?.n ?? 1) > 1;
+    const facts = this.facts.get(row.request);
+    const several = row.index > 0 || (facts?.n ?? 1) > 1 || facts?.beamWidth != null;
     return several ? `r${row.request}.${row.index}` : `r${row.request}`;
   }
 }
@@ -126,14 +155,7 @@ export class Requests {
       case 'hypothesis':
         break;
       case 'submitted':
-        this.memory.facts.set(decision.request, {
-          name: decision.name,
-          promptTokens: decision.prompt_tokens,
-          maxTokens: decision.max_tokens,
-          n: decision.n ?? 1,
-          priority: decision.priority ?? 0,
-          precedence: decision.precedence ?? 0,
-        });
+        this.memory.facts.set(decision.request, factsOf(decision));
         this.move(decision, false, lanes, fail);
         break;
       case 'admitted':
@@ -219,14 +241,8 @@ export class Requests {
     this.reasons.clear();
     for (const row of keyframe.requests ?? []) {
       this.rows.set(row.request, { state: row.state, place: row.place });
-      this.memory.facts.set(row.request, {
-        name: row.name,
-        promptTokens: row.prompt_tokens,
-        maxTokens: row.max_tokens,
-        n: row.n ?? 1,
-        priority: row.priority ?? 0,
-        precedence: row.precedence ?? 0,
-      });
+      const { beamWidth, loraName, cacheSalt, ...told } = factsOf(row);
+      this.memory.learn(row.request, told);
       lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
     }
     for (const row of keyframe.sequences ?? []) {

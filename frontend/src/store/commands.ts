@@ -2,7 +2,7 @@
 
 import type { text } from '../text';
 import { follow, jump, jumpToChange, playOrPause, stepBy } from './clock';
-import { canControl, holdOrRelease, stepEngine } from './engine';
+import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
 import { focusPanel, keysShown, showPanel } from './layout';
 import { clearSelection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
@@ -48,6 +48,13 @@ export const COMMANDS: readonly Command[] = [
     group: 'engine',
     run: () => void stepEngine(),
     enabled: () => canControl.peek(),
+  },
+  {
+    id: 'resetCache',
+    keys: ['R'],
+    group: 'engine',
+    run: () => void resetPrefixCache(),
+    enabled: () => canReset.peek(),
   },
   { id: 'tables', keys: ['1'], group: 'panels', run: () => showPanel('tables') },
   { id: 'scheduler', keys: ['2'], group: 'panels', run: () => showPanel('scheduler') },

@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { text } from '../text';
 import { health, hello, isLive, link, status } from './ledger';
+import { say } from './remark';
 import { apiUrl, current } from './sessions';
 
 /** Is there an engine behind this page that could be controlled, whether or not it can be reached now? */
@@ -26,6 +27,10 @@ export const held = computed(() => {
   return wish !== null && performance.now() - wish.at < 1500 ? wish.held : told;
 });
 export const engineError = signal<string | null>(null);
+/** Has the engine a prefix cache that can be reset? */
+export const canReset = computed(
+  () => takesPrompts.value && hello.value?.config?.enable_prefix_caching !== false,
+);
 
 /** What the engine, or the server in its place, answered. */
 export type Answer<T> = { readonly result: T } | { readonly error: string };
@@ -63,4 +68,11 @@ export async function holdOrRelease(): Promise<void> {
 
 export async function stepEngine(): Promise<void> {
   if (canControl.peek() && held.peek()) await command('step', { steps: 1 });
+}
+
+export async function resetPrefixCache(): Promise<void> {
+  if (!canReset.peek()) return;
+  const answer = await ask<{ blocks: number }>('reset_prefix_cache');
+  if ('error' in answer) say(text.engine.notReset(answer.error), true);
+  else say(text.engine.reset(answer.result.blocks));
 }

@@ -8,6 +8,8 @@ import { EVERYTHING } from '../worker/answers/events';
 import type { BlockAnswer } from '../worker/answers/inspect';
 import type { QueueAnswer } from '../worker/answers/queue';
 import type { RequestAnswer } from '../worker/answers/request';
+import type { RunsAnswer } from '../worker/answers/runs';
+import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
@@ -48,6 +50,8 @@ export const notice = signal<string | null>(null);
 export const failure = signal<string | null>(null);
 export const tables = signal<TablesAnswer | null>(null);
 export const queue = signal<QueueAnswer | null>(null);
+/** In place of {@link queue} where memory is contiguous. */
+export const runs = signal<RunsAnswer | null>(null);
 export const scheduler = signal<SchedulerAnswer | null>(null);
 export const events = signal<EventList | null>(null);
 export const block = signal<BlockAnswer | null>(null);
@@ -55,10 +59,13 @@ export const request = signal<RequestAnswer | null>(null);
 /** One for each of the requests in {@link wantRequests}, by its number. */
 export const requests = signal<ReadonlyMap<number, RequestAnswer>>(new Map());
 export const series = signal<Buckets | null>(null);
+export const token = signal<TokenAnswer | null>(null);
 export const marked = signal<Uint32Array | null>(null);
 
 /** Steps between the view and the live end. */
 export const behind = computed(() => Math.max(0, position.value.lastStep - position.value.step));
+/** A sequence's blocks are one run, the first that is long enough: the order of the free queue says nothing. */
+export const isContiguous = computed(() => hello.value?.config?.memory_backend === 'contiguous');
 export const isLive = computed(() => link.value !== 'replay');
 
 /** The engine has done nothing yet: no step, and nothing that could be verified. */
@@ -75,6 +82,7 @@ export const wantEvents = signal<EventFilter | null>(null);
 export const eventFilter = signal<EventFilter>(EVERYTHING);
 export const wantRequests = signal<readonly number[]>([]);
 export const wantSeries = signal<Wants['series']>(null);
+export const wantToken = signal<Wants['token']>(null);
 
 // -- the worker -----------------------------------------------------------------------------------------------------
 
@@ -123,6 +131,7 @@ function show(view: View): void {
     lag.value = view.lag;
     take(tables, view.tables);
     take(queue, view.queue);
+    take(runs, view.runs);
     take(scheduler, view.scheduler);
     take(events, view.events);
     block.value = view.block;
@@ -133,6 +142,7 @@ function show(view: View): void {
       );
     }
     marked.value = view.marked;
+    token.value = view.token;
     take(series, view.series);
   });
   afterFrame(() => tell({ kind: 'credit' }));
@@ -188,6 +198,7 @@ effect(() => {
     selection: selection.value,
     requests: wantRequests.value,
     series: wantSeries.value,
+    token: wantToken.value,
   };
   tell({ kind: 'wants', wants });
 });
@@ -205,11 +216,13 @@ function forget(): void {
     lag,
     tables,
     queue,
+    runs,
     scheduler,
     events,
     block,
     request,
     series,
+    token,
     marked,
     ending,
   ]) {

@@ -1,8 +1,10 @@
 /** The address holds the state: `?session=&step=&block=&seq=&request=`; the browser's Back goes back in it. */
 
 import { effect } from '@preact/signals';
+import { text } from '../text';
 import { follow, jumps, seek } from './clock';
 import { isLive, position } from './ledger';
+import { say } from './remark';
 import { NOTHING, selection } from './selection';
 import {
   awaitFirst,
@@ -50,6 +52,12 @@ export function writePlace(place: Place): string {
   return text === '' ? '' : `?${text}`;
 }
 
+/** A step in the address that is none: it is said, and the address is taken without it. */
+export function wrongStep(search: string): string | null {
+  const said = new URLSearchParams(search).get('step');
+  return said === null || said === '' || natural(said) !== null ? null : said;
+}
+
 /** While the state is taken from the address, it is not written to it. */
 let restoring = false;
 let lastJump = 0;
@@ -91,6 +99,8 @@ async function restore(first: boolean): Promise<void> {
   restoring = true;
   try {
     const place = readPlace(location.search);
+    const wrong = wrongStep(location.search);
+    if (wrong !== null) say(text.stage.wrongStep(wrong), true);
     const open = current.peek();
     if (open === null || open.id !== place.session) {
       const sessions = await loadSessions();

@@ -1,54 +1,47 @@
 /**
  * The playground: what is being written, what was sent from this page, and the sending.
  *
- * Fields are kept as they were typed, so that nothing is lost whatever happens. What was sent is kept for the session
- * (in the browser tab), so that it is still there when the page is loaded again.
+ * Fields are kept as they were typed, so that nothing is lost whatever happens. They and what was sent are kept for the
+ * session (in the browser tab), so that they are still there when the page is loaded again.
  */
 
 import { computed, effect, signal } from '@preact/signals';
 import { text } from '../text';
+import type { Part } from '../wording/playground';
 import { follow } from './clock';
 import { ask } from './engine';
+import {
+  argumentsOf,
+  DEFAULTS,
+  type Engine,
+  FIELDS,
+  type Field,
+  faultOf,
+  fieldNamed,
+  type Typed,
+} from './fields';
 import { left } from './layout';
 import { hello, position, wantRequests } from './ledger';
 import { selectRequest } from './selection';
 import { current } from './sessions';
 
-export const FIELDS = ['n', 'max_tokens', 'temperature', 'top_k', 'top_p', 'seed', 'priority'] as const;
-export type Field = (typeof FIELDS)[number];
-
-export interface Draft extends Readonly<Record<Field, string>> {
+export interface Draft extends Typed {
   readonly prompt: string;
   readonly system: string;
   readonly chat: boolean;
-  readonly ignoreEos: boolean;
-  /** The request whose conversation goes on, and how many samples it had. */
+  /** The request whose conversation goes on, and what of it. */
   readonly follow: number | null;
-  readonly followed: number;
+  readonly followed: Part;
 }
 
-const EMPTY: Draft = {
-  prompt: '',
-  system: '',
-  chat: true,
-  ignoreEos: false,
-  follow: null,
-  followed: 1,
-  n: '1',
-  max_tokens: '64',
-  temperature: '0.8',
-  top_k: '',
-  top_p: '',
-  seed: '',
-  priority: '',
-};
+const EMPTY: Draft = { ...DEFAULTS, prompt: '', system: '', chat: true, follow: null, followed: 'all' };
 
 export interface Sent {
   readonly request: number;
   readonly prompt: string;
   readonly chat: boolean;
   readonly follow: number | null;
-  readonly followed?: number;
+  readonly followed?: Part;
 }
 
 /** So many of what was sent are shown. */
@@ -58,13 +51,34 @@ export const draft = signal<Draft>(EMPTY);
 export const sending = signal(false);
 /** Why the last sending failed, until the next one. */
 export const sendError = signal<string | null>(null);
+/** What is wrong with fields, by their names: as they were left, or as the engine said. */
+export const faults = signal<Readonly<Partial<Record<Field, string>>>>({});
 /** The newest first. */
 export const sent = signal<readonly Sent[]>([]);
 /** Has the model a chat template? Then a prompt is a user's message unless it is asked to be taken as it is. */
 export const hasChat = computed(() => hello.value?.config?.chat_template === true);
 
+export const engine = computed<Engine>(() => ({
+  runner: hello.value?.runner ?? '',
+  config: hello.value?.config ?? {},
+}));
+
 export function edit(change: Partial<Draft>): void {
-  draft.value = { ...draft.value, ...change };
+  draft.value = { ...draft.peek(), ...change };
+  // What is being changed is wrong no more until it is left.
+  const kept = Object.entries(faults.peek()).filter(([field]) => !(field in change));
+  if (kept.length < Object.keys(faults.peek()).length) faults.value = Object.fromEntries(kept);
+}
+
+/** A field was left: say what is wrong with it. */
+export function check(field: Field): void {
+  const fault = faultOf(field, draft.peek(), engine.peek());
+  if (fault !== null) faults.value = { ...faults.peek(), [field]: fault };
+}
+
+/** All fields of a request as they were at the beginning. */
+export function resetFields(): void {
+  edit(DEFAULTS);
 }
 
 // -- what was typed before ------------------------------------------------------------------------------------------
@@ -92,54 +106,19 @@ interface Accepted {
   readonly refused: boolean;
 }
 
-interface Bounds {
-  readonly whole: boolean;
-  readonly fits: (value: number) => boolean;
-  /** The bounds in words. */
-  readonly rule: string;
-}
-
-/** What each field may be; an engine with `seats` sequences at once takes no more samples than that. */
-function boundsOf(field: Field, seats: unknown): Bounds {
-  const { rules } = text.playground;
-  const whole = (low: number, high: number): Bounds => ({
-    whole: true,
-    fits: (value) => value >= low && value <= high,
-    rule: high >= 2 ** 31 ? rules.wholeFrom(low) : rules.whole(low, high),
+/** What the engine is asked; null: something is wrong, and said. */
+function argsOf(from: Draft, chat: boolean): Record<string, unknown> | null {
+  const wrong = FIELDS.flatMap((field) => {
+    const fault = faultOf(field, from, engine.peek());
+    return fault === null ? [] : [[field, fault] as const];
   });
-  switch (field) {
-    case 'n':
-      return whole(1, Math.min(64, typeof seats === 'number' ? seats : 64));
-    case 'max_tokens':
-      return whole(1, 2 ** 31);
-    case 'top_k':
-    case 'seed':
-      return whole(0, 2 ** 31);
-    case 'priority':
-      return whole(-1_000_000, 1_000_000);
-    case 'temperature':
-      return { whole: false, fits: (value) => value >= 0, rule: rules.temperature };
-    case 'top_p':
-      return { whole: false, fits: (value) => value > 0 && value <= 1, rule: rules.topP };
+  faults.value = Object.fromEntries(wrong);
+  if (wrong.length > 0) return null;
+  if (from.prompt.trim() === '') {
+    sendError.value = text.playground.noPrompt;
+    return null;
   }
-}
-
-/** What the engine is asked, or what is wrong with it. */
-export function argsOf(from: Draft, chat: boolean): Record<string, unknown> | string {
-  if (from.prompt.trim() === '') return text.playground.noPrompt;
-  const args: Record<string, unknown> = { prompt: from.prompt };
-  for (const field of FIELDS) {
-    const typed = from[field].trim().replace(',', '.');
-    if (typed === '') continue;
-    const value = Number(typed);
-    const bounds = boundsOf(field, hello.peek()?.config?.max_num_seqs);
-    if (!Number.isFinite(value) || (bounds.whole && !Number.isInteger(value)) || !bounds.fits(value)) {
-      const said = Number.isFinite(value) ? from[field].trim() : `“${from[field].trim()}”`;
-      return text.playground.mustBe(text.playground.fields[field], bounds.rule, said);
-    }
-    args[field] = value;
-  }
-  if (from.ignoreEos) args.ignore_eos = true;
+  const args: Record<string, unknown> = { prompt: from.prompt, ...argumentsOf(from, engine.peek()) };
   if (!chat) return args;
   args.chat = true;
   if (from.follow !== null) args.follow = from.follow;
@@ -147,23 +126,27 @@ export function argsOf(from: Draft, chat: boolean): Record<string, unknown> | st
   return args;
 }
 
+/** The engine, or the server in its place, did not take it: its words stand at the field that they name. */
+function complain(error: string): void {
+  const field = fieldNamed(error);
+  if (field === null) sendError.value = error;
+  else faults.value = { [field]: error };
+}
+
 export async function send(): Promise<void> {
   if (sending.peek()) return;
   const from = draft.peek();
   const chat = hasChat.peek() && (from.chat || from.follow !== null);
-  const args = argsOf(from, chat);
-  if (typeof args === 'string') {
-    sendError.value = args;
-    return;
-  }
-  sending.value = true;
   sendError.value = null;
+  const args = argsOf(from, chat);
+  if (args === null) return;
+  sending.value = true;
   const session = current.peek()?.id;
   const answer = await ask<Accepted>('submit', args);
   sending.value = false;
   if (current.peek()?.id !== session) return;
   if ('error' in answer) {
-    sendError.value = answer.error;
+    complain(answer.error);
     return;
   }
   const { request, refused } = answer.result;
@@ -186,17 +169,41 @@ export async function abort(request: number): Promise<void> {
 
 // -- a session's own ----------------------------------------------------------------------------------------------------
 
-function keyOf(session: string): string {
-  return `kvarium.sent.${session}`;
+function keyOf(what: 'sent' | 'fields', session: string): string {
+  return `kvarium.${what}.${session}`;
 }
 
-function stored(session: string): readonly Sent[] {
+function stored(what: 'sent' | 'fields', session: string): unknown {
   try {
-    const found: unknown = JSON.parse(sessionStorage.getItem(keyOf(session)) ?? '[]');
-    return Array.isArray(found) ? (found as Sent[]) : [];
+    return JSON.parse(sessionStorage.getItem(keyOf(what, session)) ?? 'null');
   } catch {
-    return [];
+    return null;
   }
+}
+
+function store(what: 'sent' | 'fields', session: string, value: unknown): void {
+  try {
+    sessionStorage.setItem(keyOf(what, session), JSON.stringify(value));
+  } catch {
+    // A page without storage forgets it, and that is all.
+  }
+}
+
+function storedSent(session: string): readonly Sent[] {
+  const found = stored('sent', session);
+  return Array.isArray(found) ? (found as Sent[]) : [];
+}
+
+function storedFields(session: string): Typed {
+  const found = (stored('fields', session) ?? {}) as Record<string, unknown>;
+  const typed = FIELDS.map((field) => [field, found[field]] as const).filter(
+    ([, said]) => typeof said === 'string',
+  );
+  return { ...DEFAULTS, ...Object.fromEntries(typed) };
+}
+
+function fieldsOf(from: Draft): Typed {
+  return Object.fromEntries(FIELDS.map((field) => [field, from[field]])) as Typed;
 }
 
 export function startPlayground(): void {
@@ -206,18 +213,18 @@ export function startPlayground(): void {
     if (session === open) return;
     open = session;
     sendError.value = null;
+    faults.value = {};
     recalled = -1;
-    sent.value = session === null ? [] : stored(session);
-    edit({ follow: null });
+    sent.value = session === null ? [] : storedSent(session);
+    edit({ ...(session === null ? {} : storedFields(session)), follow: null });
+  });
+  effect(() => {
+    const fields = fieldsOf(draft.value);
+    if (open !== null) store('fields', open, fields);
   });
   effect(() => {
     const list = sent.value;
     wantRequests.value = left.value === 'playground' ? list.map((each) => each.request) : [];
-    if (open === null || list.length === 0) return;
-    try {
-      sessionStorage.setItem(keyOf(open), JSON.stringify(list));
-    } catch {
-      // A page without storage forgets it, and that is all.
-    }
+    if (open !== null && list.length > 0) store('sent', open, list);
   });
 }

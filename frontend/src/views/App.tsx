@@ -13,6 +13,7 @@ import { KeysOverlay } from './KeysOverlay';
 import { Left } from './Left';
 import { Sessions } from './Sessions';
 import { Alarm, Banners, Cover } from './Stage';
+import { TokenCard } from './TokenCard';
 import { Timeline } from './timeline/Timeline';
 
 export function App() {
@@ -49,6 +50,7 @@ export function App() {
       </main>
       <Timeline />
       <Footer />
+      <TokenCard />
       <KeysOverlay />
     </div>
   );

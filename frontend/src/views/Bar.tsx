@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { integer } from '../format';
 import { jump, playOrPause, RATES, rate, setRate, stepBy } from '../store/clock';
 import { commandById } from '../store/commands';
-import { canControl, engineError, hasEngine, held, holdOrRelease, stepEngine } from '../store/engine';
+import { held } from '../store/engine';
 import { keysShown } from '../store/layout';
 import {
   awaitsFirstStep,
@@ -24,6 +24,7 @@ import { closeSession, current } from '../store/sessions';
 import { readStep } from '../store/step';
 import { theme, toggleTheme } from '../store/theme';
 import { text } from '../text';
+import { EngineControl } from './EngineControl';
 
 export function Logo() {
   return (
@@ -45,7 +46,13 @@ function Badge() {
   if (link.value === 'replay') return <span class="pill badge replay">{text.bar.replay}</span>;
   if (link.value === 'lost') return <span class="pill badge lost">{text.bar.linkLost}</span>;
   if (link.value === 'connecting') return <span class="pill badge">{text.bar.connecting}</span>;
-  if (status.value?.linked === false) return <span class="pill badge lost">{text.bar.engineGone}</span>;
+  if (status.value?.linked === false) {
+    return (
+      <span class="pill badge lost" title={text.bar.engineGoneTitle}>
+        {text.bar.engineGone}
+      </span>
+    );
+  }
   if (mode === 'follow') return <span class="pill badge live">{text.bar.live}</span>;
   return (
     <button
@@ -212,38 +219,6 @@ function Transport() {
         ))}
       </select>
       <StepField />
-    </div>
-  );
-}
-
-function EngineControl() {
-  if (!canControl.value) {
-    if (!hasEngine.value) return null;
-    return (
-      <div class="engine away" title={text.bar.engineAwayTitle}>
-        {text.bar.engineAway}
-      </div>
-    );
-  }
-  const isHeld = held.value;
-  return (
-    <div class={`engine ${isHeld ? 'held' : ''}`} role="toolbar" aria-label={text.keys.groups.engine}>
-      <span>{isHeld ? text.bar.engineHeld : text.bar.engineRuns}</span>
-      <button
-        type="button"
-        title={isHeld ? text.bar.releaseTitle : text.bar.holdTitle}
-        onClick={() => void holdOrRelease()}
-      >
-        {isHeld ? text.bar.release : text.bar.hold}
-        <kbd>⇧Space</kbd>
-      </button>
-      {isHeld && (
-        <button type="button" title={text.bar.stepEngineTitle} onClick={() => void stepEngine()}>
-          {text.bar.stepEngine}
-          <kbd>⇧↵</kbd>
-        </button>
-      )}
-      {engineError.value !== null && <span class="error">{engineError.value}</span>}
     </div>
   );
 }

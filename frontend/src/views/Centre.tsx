@@ -1,10 +1,11 @@
 /** The centre: the memory map over the free queue, or the list of events. */
 
 import { centre } from '../store/layout';
-import { hello } from '../store/ledger';
+import { hello, isContiguous } from '../store/ledger';
 import { text } from '../text';
 import { EventFilterBar, Events } from './Events';
 import { FreeQueue } from './FreeQueue';
+import { FreeRuns } from './FreeRuns';
 import { Legend, MapKey } from './Legend';
 import { MapTools, MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
@@ -40,7 +41,7 @@ export function Centre() {
           <Events />
         </>
       )}
-      <FreeQueue />
+      {isContiguous.value ? <FreeRuns /> : <FreeQueue />}
     </section>
   );
 }

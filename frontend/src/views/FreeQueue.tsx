@@ -1,5 +1,6 @@
 /** The free queue, head to tail: who goes next, and what it would lose. */
 
+import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { NONE } from '../ledger/generated/constants';
 import { hello, queue, wantQueue } from '../store/ledger';
@@ -10,7 +11,8 @@ import { hasContent } from '../worker/word';
 
 const GAP = 3;
 
-export function FreeQueue() {
+/** How many chips of a width fit into a row: so many are asked for. */
+export function useFits(chip: number): { row: RefObject<HTMLDivElement | null>; fits: number } {
   const row = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(900);
   useEffect(() => {
@@ -18,12 +20,17 @@ export function FreeQueue() {
     observer.observe(row.current!);
     return () => observer.disconnect();
   }, []);
-  const digits = String(Math.max(0, (hello.value?.num_blocks ?? 1) - 1)).length;
-  const chip = Math.max(36, 12 + 7 * digits);
   const fits = Math.max(4, Math.floor((width - 80) / (chip + GAP)));
   useEffect(() => {
     wantQueue.value = fits;
   }, [fits]);
+  return { row, fits };
+}
+
+export function FreeQueue() {
+  const digits = String(Math.max(0, (hello.value?.num_blocks ?? 1) - 1)).length;
+  const chip = Math.max(36, 12 + 7 * digits);
+  const { row, fits } = useFits(chip);
   const answer = queue.value;
   const order = hello.value?.config?.free_order;
   const head = answer === null ? [] : Array.from(answer.head.subarray(0, fits));

@@ -1,119 +1,21 @@
 /** The inspector: the selected block and request, or the session when nothing is selected. */
 
+import { Fragment } from 'preact';
 import { bytes, integer } from '../format';
-import { NONE, Operation } from '../ledger/generated/constants';
-import { jumpToChange } from '../store/clock';
-import { block, hello, position, request, tell } from '../store/ledger';
+import { NONE } from '../ledger/generated/constants';
+import { block, hello, position, request } from '../store/ledger';
 import { sent } from '../store/playground';
 import { clearSelection, selectBlock, selection, selectSequence } from '../store/selection';
 import { oneLine, PIN_NAMES, text } from '../text';
-import type { EventList, EventRow } from '../worker/answers/events';
 import type { BlockAnswer, Holder } from '../worker/answers/inspect';
 import type { RequestAnswer } from '../worker/answers/request';
+import { lengthOf } from '../worker/answers/runs';
+import { Biography } from './Biography';
 import { Conversation } from './Conversation';
-import { Kind, StepLink, Who } from './EventLine';
 import { Session } from './SessionFacts';
-import { partsOf, Slots } from './Slots';
+import { Slots, textOf } from './Slots';
 
 const HOLDERS = 12;
-const LINES = 200;
-
-/** A row, or a run of fills of one sequence as one. */
-interface Entry {
-  readonly row: EventRow;
-  readonly times: number;
-  /** The fill before the first of the run. */
-  readonly from: number;
-}
-
-/** A request begins when it is submitted: before that there is nothing to load. */
-function isBeginning(row: EventRow): boolean {
-  return typeof row.kind !== 'number' && row.kind.kind === 'submitted';
-}
-
-/** Newest first; single tokens that fill a block one after the other are one entry. */
-function entriesOf(rows: readonly EventRow[]): Entry[] {
-  const entries: Entry[] = [];
-  for (const row of rows) {
-    const last = entries.at(-1);
-    const runs =
-      last !== undefined &&
-      row.kind === Operation.fill &&
-      last.row.kind === Operation.fill &&
-      last.row.sequence === row.sequence &&
-      last.row.value === row.before;
-    if (runs) entries[entries.length - 1] = { row, times: last.times + 1, from: last.from };
-    else entries.push({ row, times: 1, from: row.before });
-  }
-  return entries.reverse();
-}
-
-/** What lies before the loaded part, and how to get it. */
-function Earlier({ list }: { readonly list: EventList }) {
-  if (list.fromStep <= 0) return null;
-  return (
-    <>
-      {text.inspector.notLoaded(list.fromStep)}{' '}
-      <button type="button" class="link" onClick={() => tell({ kind: 'earlier' })}>
-        {text.inspector.loadEarlier}
-      </button>
-    </>
-  );
-}
-
-function Biography({ list, own }: { readonly list: EventList | null; readonly own: 'block' | 'request' }) {
-  const entries = entriesOf(list?.rows.slice(0, list.now).slice(-LINES) ?? []);
-  return (
-    <>
-      <div class="head">
-        <h2>{own === 'block' ? text.panels.biography : text.panels.story}</h2>
-        <span class="tools">
-          <button
-            type="button"
-            class="plain"
-            title={`${text.inspector.previous} ([)`}
-            aria-label={text.inspector.previous}
-            onClick={() => jumpToChange(-1)}
-          >
-            ↑
-          </button>
-          <button
-            type="button"
-            class="plain"
-            title={`${text.inspector.nextChange} (])`}
-            aria-label={text.inspector.nextChange}
-            onClick={() => jumpToChange(1)}
-          >
-            ↓
-          </button>
-        </span>
-      </div>
-      <div class="lines life">
-        {entries.map(({ row, times, from }, i) => (
-          <div
-            key={`${row.op}-${entries.length - i}`}
-            class={`line ${row.step === position.value.step ? 'present' : ''}${row.kind === Operation.allocate ? ' birth' : ''}`}
-          >
-            <StepLink step={row.step} />
-            <Kind row={row} />
-            <span class="what">
-              <Who row={row} own={own} />
-              {times > 1
-                ? text.inspector.fills(from, row.value, hello.value?.block_size ?? 0, times)
-                : text.event(row, hello.value?.block_size ?? 0)}
-            </span>
-          </div>
-        ))}
-        <p class="faint quiet">
-          {entries.length === 0 && `${text.inspector.noBiography} `}
-          {list?.complete === true && !(entries.length > 0 && isBeginning(entries.at(-1)!.row)) && (
-            <Earlier list={list} />
-          )}
-        </p>
-      </div>
-    </>
-  );
-}
 
 function Holders({ holders }: { readonly holders: readonly Holder[] }) {
   return (
@@ -160,7 +62,7 @@ function Content({ id, start }: { readonly id: number; readonly start: string | 
 /** A block without a content: one that is held and not full has none yet, but its text stands in it. */
 function Unlabelled({ answer, size }: { readonly answer: BlockAnswer; readonly size: number }) {
   if (answer.count === 0 || answer.filled >= size) return <span class="faint">{text.inspector.none}</span>;
-  const words = partsOf(answer.slots)
+  const words = textOf(answer.slots)
     .map((part) => part.text)
     .join('');
   return (
@@ -250,6 +152,15 @@ function Block({ answer }: { readonly answer: BlockAnswer }) {
             </span>
           )}
         </dd>
+        {answer.run !== null && (
+          <>
+            <dt>{text.inspector.run}</dt>
+            <dd class="num">
+              {text.runs.range(answer.run.first, answer.run.last)}{' '}
+              <span class="faint">· {text.runs.run(lengthOf(answer.run))}</span>
+            </dd>
+          </>
+        )}
         {answer.ticket !== null && answer.rank !== null && (
           <>
             <dt>{text.inspector.queue}</dt>
@@ -290,6 +201,7 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
                 answer.sequences.some((each) => each.end !== null) && answer.n > 1
                   ? null
                   : answer.ending.reason,
+                answer.ending.stop_reason ?? null,
                 answer.ending.step,
               )}
               {answer.ending.message !== null && <span class="dim">: {answer.ending.message}</span>}
@@ -311,9 +223,24 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
         </dd>
         {answer.n > 1 && (
           <>
-            <dt>{text.inspector.samples}</dt>
+            <dt>{answer.beamWidth === null ? text.inspector.samples : text.beams.answers}</dt>
             <dd class="num">{answer.n}</dd>
           </>
+        )}
+        {(
+          [
+            [text.beams.width, answer.beamWidth],
+            [text.inspector.loraName, answer.loraName],
+            [text.inspector.cacheSalt, answer.cacheSalt],
+          ] as const
+        ).map(
+          ([name, value]) =>
+            value !== null && (
+              <Fragment key={name}>
+                <dt>{name}</dt>
+                <dd class="num">{value}</dd>
+              </Fragment>
+            ),
         )}
         {answer.priority !== 0 && (
           <>

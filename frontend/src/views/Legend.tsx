@@ -1,7 +1,7 @@
 /** What the colours of the map mean, and how many blocks each has. */
 
 import { integer } from '../format';
-import { usage } from '../store/ledger';
+import { isContiguous, usage } from '../store/ledger';
 import { text } from '../text';
 
 const STATES = ['active', 'shared', 'cached', 'free'] as const;
@@ -27,9 +27,11 @@ export function MapKey() {
           </i>{' '}
           {text.mapKey.fill}
         </p>
-        <p>
-          <i class="cell cached next" /> {text.mapKey.next}
-        </p>
+        {!isContiguous.value && (
+          <p>
+            <i class="cell cached next" /> {text.mapKey.next}
+          </p>
+        )}
         <p>
           <i class="cell fresh" /> {text.mapKey.fresh}
         </p>

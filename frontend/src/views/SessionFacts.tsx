@@ -7,6 +7,7 @@ import { text } from '../text';
 export function Session() {
   const told = hello.value;
   if (told === null) return null;
+  const { memory_backend, reserve, kv_cache_dtype, load_format } = told.config ?? {};
   const each = told.kv_bytes_per_block ?? 0;
   return (
     <>
@@ -22,10 +23,27 @@ export function Session() {
         <dd>{told.device || '–'}</dd>
         <dt>{text.inspector.pool}</dt>
         <dd class="num">{text.inspector.poolOf(told.num_blocks, told.block_size)}</dd>
+        {typeof memory_backend === 'string' && (
+          <>
+            <dt>{text.inspector.memory}</dt>
+            <dd>{typeof reserve === 'string' ? text.inspector.reserves(reserve) : text.inspector.paged}</dd>
+          </>
+        )}
         {each > 0 && (
           <>
             <dt>{text.inspector.poolBytes}</dt>
-            <dd class="num">{bytes(each * told.num_blocks)}</dd>
+            <dd class="num">
+              {bytes(each * told.num_blocks)}
+              {typeof kv_cache_dtype === 'string' && (
+                <span class="dim"> {text.inspector.kvDtype(kv_cache_dtype)}</span>
+              )}
+            </dd>
+          </>
+        )}
+        {load_format === 'dummy' && (
+          <>
+            <dt>{text.inspector.weights}</dt>
+            <dd class="warn">{text.inspector.randomWeights}</dd>
           </>
         )}
         <dt>{text.inspector.started}</dt>

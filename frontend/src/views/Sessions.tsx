@@ -39,7 +39,13 @@ function Row({ info }: { readonly info: SessionInfo }) {
         <span class="faint num id">{info.name ? info.id.slice(0, 8) : ''}</span>
       </td>
       <td>
-        <span class={`pill badge ${info.state}`}>{text.sessions.states[info.state]}</span>
+        {info.state === 'live' && !info.linked ? (
+          <span class="pill badge lost" title={text.bar.engineGoneTitle}>
+            {text.sessions.states.waiting}
+          </span>
+        ) : (
+          <span class={`pill badge ${info.state}`}>{text.sessions.states[info.state]}</span>
+        )}
         {faults !== '' && <span class="red"> {faults}</span>}
       </td>
       <td>

@@ -1,8 +1,9 @@
 /** A block's slots: what stands in each that is written, white space made visible, and the ones that are still empty. */
 
+import { pointAt, pointNowhere, shaded, shadeOf } from '../store/odds';
 import { text } from '../text';
 import type { Slots as SlotsAnswer } from '../worker/answers/said';
-import { bytesOf } from '../worker/pieces';
+import { bytesOf, type Part, partsOf } from '../worker/pieces';
 
 const SIGNS: Readonly<Record<string, string>> = { ' ': '␣', '\n': '⏎', '\t': '⇥' };
 
@@ -19,35 +20,12 @@ function Piece({ piece }: { readonly piece: string }) {
   );
 }
 
-/** A piece of the block's text: what one token wrote, or several whose bytes make a character only together. */
-export interface Part {
-  readonly text: string;
-  readonly slot: number;
-}
-
 /** The text of a block, cut where its tokens begin; tokens without text have no part in it. */
-export function partsOf(slots: SlotsAnswer): readonly Part[] {
-  const parts: Part[] = [];
-  let bytes: number[] = [];
-  let from = 0;
-  const end = (last: boolean): void => {
-    // At the end of a block a character may be cut: its other bytes stand in the next one.
-    const text = new TextDecoder().decode(Uint8Array.from(bytes), { stream: last });
-    if (text !== '') parts.push({ text, slot: from });
-    bytes = [];
-  };
-  slots.pieces.forEach((piece, slot) => {
-    const own = piece === null ? null : bytesOf(piece);
-    if (own !== null) {
-      if (bytes.length === 0) from = slot;
-      bytes.push(...own);
-      return;
-    }
-    end(false);
-    if (piece !== null && piece !== '') parts.push({ text: piece, slot });
-  });
-  end(true);
-  return parts;
+export function textOf(slots: SlotsAnswer): readonly (Part & { readonly text: string })[] {
+  // At its end a character may be cut: its other bytes stand in the next block.
+  return partsOf(slots.pieces, true).filter(
+    (part): part is Part & { readonly text: string } => part.text !== null,
+  );
 }
 
 interface Props {
@@ -60,7 +38,8 @@ interface Props {
 export function Slots({ slots, filled, size, state }: Props) {
   // Four in a row: most tokens can be read whole there. What is longer stands in the text below.
   const columns = Math.min(size, size <= 32 ? 4 : 8);
-  const parts = partsOf(slots);
+  const { odds } = slots;
+  const parts = textOf(slots);
   const pieces = slots.pieces.map(
     (piece, i) => piece ?? (slots.tokens[i] == null ? '' : `#${slots.tokens[i]}`),
   );
@@ -71,16 +50,27 @@ export function Slots({ slots, filled, size, state }: Props) {
         role="img"
         aria-label={text.inspector.slots(filled, size, pieces.join('').trim())}
         style={{ '--slots': columns }}
+        onPointerOver={(event) => {
+          const told = (event.target as Element).closest<HTMLElement>('.token');
+          if (odds !== null && told !== null)
+            pointAt(told, odds.sequence, odds.first + Number(told.dataset.slot));
+          else pointNowhere();
+        }}
+        onPointerLeave={pointNowhere}
       >
         {Array.from({ length: size }, (_, slot) => {
           if (slot >= filled) return <span key={slot} class="slot" title={text.inspector.emptySlot(slot)} />;
           const token = slots.tokens[slot] ?? null;
           const piece = slots.pieces[slot] ?? null;
+          const logprob = odds?.logprobs[slot] ?? Number.NaN;
+          const isTold = odds !== null && !Number.isNaN(logprob);
+          const shade = shaded.value ? shadeOf(logprob) : 0;
           return (
             <span
               key={slot}
-              class="slot on"
-              title={text.inspector.slot(slot, token, piece)}
+              class={`slot on${isTold ? ` token o${shade}` : ''}`}
+              title={isTold ? undefined : text.inspector.slot(slot, token, piece)}
+              data-slot={slot}
               data-token={token}
             >
               {piece !== null ? (
@@ -94,7 +84,7 @@ export function Slots({ slots, filled, size, state }: Props) {
       </div>
       {parts.length > 0 && (
         <p class="blocktext" title={text.inspector.blockText}>
-          {parts.map(({ text: part, slot }) => (
+          {parts.map(({ text: part, from: slot }) => (
             <span key={slot} title={text.inspector.slot(slot, slots.tokens[slot] ?? null, part)}>
               {part}
             </span>

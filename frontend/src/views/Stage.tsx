@@ -1,6 +1,7 @@
 /** What lies over the work area while there is nothing to show, and what must be said above it. */
 
 import { failure, hello, isLive, light, link, notice, position, status, tell } from '../store/ledger';
+import { remark } from '../store/remark';
 import { clearSelection } from '../store/selection';
 import { closeSession, dismissNewcomer, newcomer, openSession } from '../store/sessions';
 import { text } from '../text';
@@ -71,6 +72,24 @@ export function Banners() {
       {link.value === 'open' && status.value?.linked === false && (
         <div class="banner warn" role="status">
           <span>{text.stage.engineGone}</span>
+        </div>
+      )}
+      {remark.value !== null && (
+        <div
+          class={`banner ${remark.value.isError ? 'warn' : 'info'}`}
+          role={remark.value.isError ? 'alert' : 'status'}
+        >
+          <span>{remark.value.told}</span>
+          <button
+            type="button"
+            class="plain"
+            aria-label={text.stage.dismiss}
+            onClick={() => {
+              remark.value = null;
+            }}
+          >
+            ✕
+          </button>
         </div>
       )}
       {newcomer.value !== null && (

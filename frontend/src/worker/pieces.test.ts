@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bytesOf, join, LOST } from './pieces';
+import { bytesOf, join, LOST, partsOf } from './pieces';
 
 const hex = (byte: number): string => `<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`;
 
@@ -69,4 +69,19 @@ describe('tokens joined to text', () => {
     ]);
     expect(join([], pieces)).toEqual([]);
   });
+});
+
+test('a text is cut where its tokens begin, and a character of several tokens is one part', () => {
+  const pieces = [' a', '<0xC3>', '<0xA9>', null, 'b', '', '<0xF0>'];
+  const parts = [
+    { text: ' a', from: 0, count: 1 },
+    { text: 'é', from: 1, count: 2 },
+    { text: null, from: 3, count: 1 },
+    { text: 'b', from: 4, count: 1 },
+    { text: null, from: 5, count: 1 },
+  ];
+  // The last character goes on in the next block.
+  expect(partsOf(pieces, true)).toEqual(parts);
+  expect(partsOf(pieces, false)).toEqual([...parts, { text: '\ufffd', from: 6, count: 1 }]);
+  expect(partsOf([], true)).toEqual([]);
 });

@@ -28,6 +28,38 @@ export function bytesOf(piece: string): number[] | null {
   return Array.from(piece.matchAll(/[0-9A-Fa-f]{2}(?=>)/g), ([digits]) => Number.parseInt(digits, 16));
 }
 
+/** What one token wrote (null: it has no text), or several whose bytes make a character only together. */
+export interface Part {
+  readonly text: string | null;
+  /** The place of its first token, and how many it has. */
+  readonly from: number;
+  readonly count: number;
+}
+
+/** A text cut where its tokens begin. `cut`: at its end a character may have only its beginning, which is left out. */
+export function partsOf(pieces: readonly (string | null)[], cut: boolean): readonly Part[] {
+  const parts: Part[] = [];
+  let bytes: number[] = [];
+  let from = 0;
+  const end = (place: number, last: boolean): void => {
+    const text = new TextDecoder().decode(Uint8Array.from(bytes), { stream: last && cut });
+    if (text !== '') parts.push({ text, from, count: place - from });
+    bytes = [];
+  };
+  pieces.forEach((piece, place) => {
+    const own = piece === null ? null : bytesOf(piece);
+    if (own !== null) {
+      if (bytes.length === 0) from = place;
+      bytes.push(...own);
+      return;
+    }
+    end(place, false);
+    parts.push({ text: piece === '' ? null : piece, from: place, count: 1 });
+  });
+  end(pieces.length, true);
+  return parts;
+}
+
 /** Joins tokens to spans. Runs of pieces that are bytes are decoded together, as UTF-8. */
 export class Joiner {
   readonly spans: Span[] = [];

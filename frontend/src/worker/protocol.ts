@@ -12,6 +12,8 @@ import type { EventFilter, EventList } from './answers/events';
 import type { BlockAnswer, Selection } from './answers/inspect';
 import type { QueueAnswer } from './answers/queue';
 import type { RequestAnswer } from './answers/request';
+import type { RunsAnswer } from './answers/runs';
+import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
 import type { Buckets } from './series';
@@ -79,6 +81,8 @@ export interface Wants {
     readonly steps: number;
     readonly width: number;
   } | null;
+  /** A token that a sequence sampled, by its place behind the prompt: what else it could have been. */
+  readonly token: { readonly sequence: number; readonly place: number } | null;
 }
 
 /** All that the page shows, of one step. */
@@ -101,7 +105,9 @@ export interface View {
   readonly notice: string | null;
   readonly map: MapChange | null;
   readonly tables: TablesAnswer | null;
+  /** One of these two: a free queue, or where memory is contiguous its free runs. */
   readonly queue: QueueAnswer | null;
+  readonly runs: RunsAnswer | null;
   readonly scheduler: SchedulerAnswer | null;
   readonly events: EventList | null;
   readonly block: BlockAnswer | null;
@@ -109,6 +115,8 @@ export interface View {
   /** One for each of {@link Wants.requests}; null: it is not known at this record. */
   readonly requests: readonly (RequestAnswer | null)[] | null;
   readonly series: Buckets | null;
+  /** {@link Wants.token}; null: it is not known at this record. */
+  readonly token: TokenAnswer | null;
   /** Blocks of the selected sequence or request. */
   readonly marked: Uint32Array | null;
 }

@@ -5,6 +5,7 @@ import { EVERYTHING, type EventList } from './answers/events';
 import { blockAnswer, blocksOf } from './answers/inspect';
 import { queueAnswer } from './answers/queue';
 import { type RequestAnswer, requestAnswer } from './answers/request';
+import { runsAnswer } from './answers/runs';
 import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
@@ -27,6 +28,7 @@ const NOTHING: Wants = {
   selection: { block: null, sequence: null, request: null },
   requests: [],
   series: null,
+  token: null,
 };
 
 export class Publisher {
@@ -159,20 +161,28 @@ export class Publisher {
       tables:
         wants.tables !== null ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to) : null,
       queue:
-        wants.queue > 0
+        wants.queue > 0 && !session.isContiguous
           ? // Its head changes with every step: it has a text where that is here, and asks for none.
             queueAnswer(fold.blocks, wants.queue, (content) =>
               this.sayings.start(content, fold.record, false),
             )
           : null,
+      runs: wants.queue > 0 && session.isContiguous ? runsAnswer(fold.blocks, wants.queue) : null,
       scheduler: wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
       events: wants.events !== null ? this.events.answer(fold) : null,
       block:
         selection.block !== null
-          ? blockAnswer(fold, selection.block, this.biography.answer(fold), this.sayings)
+          ? blockAnswer(
+              fold,
+              selection.block,
+              session.isContiguous,
+              this.biography.answer(fold),
+              this.sayings,
+            )
           : null,
       request: request !== null ? this.request(request, selection.sequence, this.story.answer(fold)) : null,
       requests: wants.requests.map((each) => this.request(each, null, null)),
+      token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
       series: this.series(),
     };
@@ -190,12 +200,18 @@ export class Publisher {
 
   private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {
     const { session, sayings } = this;
-    const { texts, series, copied, eos } = session;
+    const { texts, series, copied } = session;
     // One that this page has not seen: the server knows it, if it was ever there.
     const isPast = request <= texts.transcripts.newest || session.head.link === 'replay';
     if (isPast && session.fold.loaded && !session.memory.facts.has(request))
       texts.want(request, session.fold.record);
-    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied, eos });
+    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied });
+  }
+
+  private token(): View['token'] {
+    const { token } = this.wants;
+    const { fold, memory } = this.session;
+    return token === null ? null : this.sayings.token(token.sequence, token.place, fold.record, memory);
   }
 
   private series(): View['series'] {

@@ -17,10 +17,12 @@ import { RequestMemory } from '../ledger/requests';
 import { Changes, noteCopies } from './changes';
 import { Head } from './head';
 import { History } from './history';
+import { Keeper } from './keeper';
 import { Navigator } from './navigator';
 import type { Light, Mode, Position } from './protocol';
 import { Series } from './series';
 import { Requests } from './source';
+import { StepTable } from './steps';
 import { Texts } from './texts';
 import { Trust } from './trust';
 
@@ -34,9 +36,6 @@ export interface OpenOptions {
   readonly lastRecord: number;
 }
 
-/** Keep a state each so many operations, or twice the blocks, whichever is more. */
-const SNAPSHOT_OPERATIONS = 65_536;
-
 export class Session {
   readonly history = new History();
   readonly series = new Series();
@@ -47,29 +46,22 @@ export class Session {
   notice: string | null = null;
   /** Blocks that a copy made, with the generation that it began: it wears a mark in the tables. */
   readonly copied = new Map<number, number>();
-  /** Tokens with which a text ends, as the engine says: one, or several with commas between. */
-  readonly eos: ReadonlySet<number>;
   readonly memory = new RequestMemory();
   readonly texts: Texts;
   /** Something that the page does not know yet, beside the map. */
   dirty = true;
   private readonly trust = new Trust();
-  private closed = false;
+  private readonly keeper = new Keeper(this.history);
+  private readonly table: StepTable;
   private loadingBeside = false;
-  /** What was said when the table of steps could not be loaded, until it is. */
-  private withoutSteps: string | null = null;
-  /** The operation at which each fold was kept last. */
-  private readonly kept = new WeakMap<Fold, number>();
   private playing: { rate: number; from: number; since: number } | null = null;
 
   constructor(
     options: OpenOptions,
     readonly hello: Hello,
-    private readonly requests: Requests,
+    requests: Requests,
     private readonly wake: () => void,
   ) {
-    const eos = String(hello.config?.eos_token ?? '');
-    this.eos = new Set(eos === '' ? [] : eos.split(',').map(Number));
     const contents = new Contents();
     const newFold = (): Fold => new Fold(hello.num_blocks, hello.block_size, contents, this.memory);
     this.changes = new Changes(hello.num_blocks);
@@ -88,6 +80,7 @@ export class Session {
     );
     this.mode = options.live && options.step === null ? 'follow' : 'at';
     const { lastStep, lastRecord } = options;
+    this.table = new StepTable(this.series, requests, (before) => this.tableChanged(before));
     this.head = new Head(
       newFold(),
       options.live,
@@ -103,12 +96,12 @@ export class Session {
         fault: (record, message) => this.fail(record, message),
         ended: () => this.headEnded(),
         cut: (step, record) => this.keepOnly(step, record),
-        loadSteps: () => this.loadSteps(),
+        loadSteps: () => this.table.load(),
         changed: () => this.changed(),
         wake,
       },
     );
-    void this.loadSteps().then(() => {
+    void this.table.load().then(() => {
       if (this.mode !== 'at') return;
       // Who opens a recording reads it from its beginning: at its end the pool is empty.
       this.seek(options.step ?? 0);
@@ -129,13 +122,18 @@ export class Session {
   }
 
   close(): void {
-    this.closed = true;
+    this.table.close();
     this.head.close();
     this.navigator.stop();
   }
 
   get fold(): Fold {
     return this.mode === 'follow' ? this.head.fold : this.navigator.fold;
+  }
+
+  /** A sequence's blocks are one run: blocks are not taken from the head of the free queue. */
+  get isContiguous(): boolean {
+    return this.hello.config?.memory_backend === 'contiguous';
   }
 
   get lastStep(): number {
@@ -153,26 +151,11 @@ export class Session {
     return this.mode === 'follow' ? this.head.step : this.navigator.current;
   }
 
-  private async loadSteps(): Promise<void> {
-    try {
-      const steps = await this.requests.steps();
-      this.series.load(steps);
-      this.head.lastStep = Math.max(this.lastStep, steps.step.at(-1) ?? -1);
-      if (this.notice === this.withoutSteps) this.notice = null;
-      this.withoutSteps = null;
-    } catch (error) {
-      this.notice =
-        this.withoutSteps = `The table of steps could not be loaded: ${(error as Error).message}.`;
-      this.retrySteps();
-    }
+  private tableChanged(before: string | null): void {
+    this.head.lastStep = Math.max(this.lastStep, this.table.lastStep);
+    if (this.table.fault !== null) this.notice = this.table.fault;
+    else if (this.notice === before) this.notice = null;
     this.changed();
-  }
-
-  /** Ask for the table of steps until it comes. */
-  private retrySteps(): void {
-    setTimeout(() => {
-      if (!this.closed && this.withoutSteps !== null) void this.loadSteps();
-    }, 2000);
   }
 
   /** Something for the reader to know. */
@@ -271,13 +254,7 @@ export class Session {
     this.trust.look(fold);
     this.texts.note(record);
     if (record.type === 'step') noteCopies(this.copied, fold, record);
-    const every = Math.max(SNAPSHOT_OPERATIONS, 2 * fold.numBlocks);
-    const last = this.kept.get(fold);
-    if (last === undefined) this.kept.set(fold, fold.op);
-    else if (fold.verified && Math.abs(fold.op - last) >= every && this.history.get(fold.record)) {
-      this.kept.set(fold, fold.op);
-      if (!this.history.hasSnapshot(fold.record)) this.history.addSnapshot(fold.snapshot());
-    }
+    this.keeper.look(fold);
   }
 
   light(): Light {

@@ -2,7 +2,7 @@
 
 import { unpackFrames } from '../ledger/frame';
 import type { StepColumns } from './series';
-import type { Told } from './transcripts';
+import type { Told } from './told';
 
 export class ServerError extends Error {
   override name = 'ServerError';

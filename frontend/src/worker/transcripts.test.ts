@@ -19,8 +19,22 @@ function expectTruth(transcripts: Transcripts, made: Talk, record: number, compl
       expect(complete, `request ${voice.request} at ${record}`).toBe(false);
       continue;
     }
-    expect(transcripts.sampled(voice.request, voice.sequence, record).tokens).toEqual(tokens);
-    expect(transcripts.get(voice.request)?.prompt).toEqual(voice.prompt);
+    const line = transcripts.sampled(voice.request, voice.sequence, record);
+    expect(line.tokens).toEqual(tokens);
+    expect(line.likely ?? tokens.map(() => null)).toEqual(voice.likely.slice(0, tokens.length));
+    const known = transcripts.get(voice.request);
+    expect(known?.prompt).toEqual(voice.prompt);
+    const { ending } = known!.branches.get(voice.sequence)!;
+    const ended = voice.ending !== null && voice.ending.record <= record;
+    expect(ending !== null && ending.record <= record ? ending : null).toEqual(ended ? voice.ending : null);
+    expect(transcripts.hypotheses(voice.request, record)).toMatchObject(
+      made.found
+        .filter((each) => each.request === voice.request && each.record <= record)
+        .sort((a, b) => b.score - a.score)
+        .map(({ sequence, score, record: at, tokens: all }, rank) => ({
+          ...{ rank, sequence, score, record: at, tokens: all, reason: 'stop' },
+        })),
+    );
   }
 }
 
@@ -120,7 +134,7 @@ describe('transcripts', () => {
         tokens: row.tokens!.map((token, i) => (row.sequence === voice.sequence && i === 1 ? null : token)),
       })),
     });
-    const said = (): number[] => transcripts.sampled(voice.request, voice.sequence, end).tokens;
+    const said = (): readonly number[] => transcripts.sampled(voice.request, voice.sequence, end).tokens;
     expect(said()).toEqual(voice.tokens.map((token, i) => (i === 1 ? LOST : token)));
     for (const record of made.records) transcripts.note(record);
     expect(said()).toEqual(voice.tokens);

@@ -11,55 +11,14 @@
 
 import { u32 } from '../ledger/columns';
 import type { AnyRecord } from '../ledger/fold';
-import type { Step, Text } from '../ledger/generated/types';
-import type { RequestMemory } from '../ledger/requests';
+import type { Hypothesis as HypothesisDecision, Step, Text } from '../ledger/generated/types';
+import { type Likely, likely } from '../ledger/logprobs';
+import { factsOf, type RequestMemory } from '../ledger/requests';
+import { Branch, lowerBound, type SampledToken } from './branch';
+import { Hypotheses, type Hypothesis } from './hypotheses';
 import { LOST } from './pieces';
 import { type Range, Ranges } from './ranges';
-
-/** The server's answer to `GET …/requests/{request}/tokens`. */
-export interface Told {
-  readonly request: number;
-  /** As of this record. */
-  readonly record: number;
-  readonly submitted: number;
-  readonly facts: {
-    readonly name: string;
-    readonly prompt_tokens: number;
-    readonly max_tokens: number;
-    readonly n: number;
-    readonly priority: number;
-  } | null;
-  readonly ending: Ending | null;
-  readonly prompt: readonly number[] | null;
-  readonly text: string | null;
-  readonly why: string | null;
-  readonly gaps: readonly (readonly [number, number])[];
-  readonly sequences: readonly {
-    readonly sequence: number;
-    readonly index: number;
-    readonly parent: number | null;
-    readonly created: number;
-    readonly tokens: readonly (number | null)[] | null;
-    readonly records: readonly number[];
-  }[];
-}
-
-export interface Ending {
-  readonly record: number;
-  readonly step: number;
-  readonly kind: 'finished' | 'aborted' | 'refused';
-  readonly reason: string | null;
-  readonly message: string | null;
-}
-
-export interface Branch {
-  readonly index: number;
-  readonly parent: number | null;
-  /** The record of the step that created it. */
-  readonly created: number;
-  tokens: number[];
-  records: number[];
-}
+import type { Ending, Told } from './told';
 
 export interface Transcript {
   /** The record that tells of it first; null: not known yet. */
@@ -70,25 +29,28 @@ export interface Transcript {
   why: string | null;
   ending: Ending | null;
   readonly branches: Map<number, Branch>;
+  readonly hypotheses: Hypotheses;
   /** Everything at records up to this one is here; -1: that is not certain. */
   known: number;
+}
+
+/** The tokens of a sequence, the record of each, and how likely each was (null: its request did not ask). */
+export interface Line {
+  readonly tokens: readonly number[];
+  readonly records: readonly number[];
+  readonly likely: readonly (Likely | null)[] | null;
+}
+
+/** A whole answer of a beam search: the best has rank 0. Its last token is the one that ended it. */
+export interface Answer extends Omit<Hypothesis, 'taken' | 'token'> {
+  readonly rank: number;
+  readonly tokens: readonly number[] | null;
 }
 
 /** Tokens kept for all requests together; those of the oldest go first, and come back from the server. */
 const MOST_TOKENS = 1 << 20;
 /** Steps whose text record has not come yet. */
 const MOST_PENDING = 64;
-
-function lowerBound(list: readonly number[], value: number): number {
-  let low = 0;
-  let high = list.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (list[middle]! < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
 
 export class Transcripts {
   private readonly all = new Map<number, Transcript>();
@@ -131,19 +93,33 @@ export class Transcripts {
   }
 
   /** What a sequence sampled up to a record, with what it took over from its parent; tokens may be {@link LOST}. */
-  sampled(request: number, sequence: number, record: number): { tokens: number[]; records: number[] } {
+  sampled(request: number, sequence: number, record: number): Line {
     const branches = this.all.get(request)?.branches;
-    const tokens: number[][] = [];
-    const records: number[][] = [];
+    const parts: { branch: Branch; end: number }[] = [];
     let before = record + 1;
     for (let branch = branches?.get(sequence); branch !== undefined; ) {
-      const end = lowerBound(branch.records, before);
-      tokens.unshift(branch.tokens.slice(0, end));
-      records.unshift(branch.records.slice(0, end));
+      parts.unshift({ branch, end: lowerBound(branch.records, before) });
       before = Math.min(before, branch.created);
       branch = branch.parent === null ? undefined : branches?.get(branch.parent);
     }
-    return { tokens: tokens.flat(), records: records.flat() };
+    const asked = parts.some(({ branch }) => branch.isAsked);
+    return {
+      tokens: parts.flatMap(({ branch, end }) => branch.tokens.slice(0, end)),
+      records: parts.flatMap(({ branch, end }) => branch.records.slice(0, end)),
+      likely: asked
+        ? parts.flatMap(({ branch, end }) => Array.from({ length: end }, (_, i) => branch.likelyAt(i)))
+        : null,
+    };
+  }
+
+  /** The whole answers that a beam search had found by a record, best first; null: tokens that are not recorded. */
+  hypotheses(request: number, record: number): readonly Answer[] {
+    const found = this.all.get(request)?.hypotheses.at(record) ?? [];
+    return found.map((each, rank): Answer => {
+      const { tokens } = this.sampled(request, each.sequence, each.record - 1);
+      const isHere = each.token !== null && tokens.length >= each.taken;
+      return { ...each, rank, tokens: isHere ? [...tokens.slice(0, each.taken), each.token!] : null };
+    });
   }
 
   // -- what this page folds -----------------------------------------------------------------------------------------
@@ -160,7 +136,7 @@ export class Transcripts {
       for (const row of record.sequences ?? []) {
         const found = this.transcript(row.request);
         if (!found.branches.has(row.sequence))
-          found.branches.set(row.sequence, branch(row.index, row.parent ?? null, record.record));
+          found.branches.set(row.sequence, new Branch(row.index, row.parent ?? null, record.record));
       }
       // One that a follower made bears the number of another record.
       if (record.audited !== true) return;
@@ -179,6 +155,7 @@ export class Transcripts {
         why: null,
         ending: null,
         branches: new Map(),
+        hypotheses: new Hypotheses(),
         known: -1,
       };
       this.all.set(request, found);
@@ -194,6 +171,7 @@ export class Transcripts {
   }
 
   private noteStep(step: Step): void {
+    const answers = new Map<number, HypothesisDecision[]>();
     for (const decision of step.decisions ?? []) {
       const { request } = decision;
       switch (decision.kind) {
@@ -205,13 +183,25 @@ export class Transcripts {
         }
         case 'sequence_created': {
           const { branches } = this.transcript(request);
-          const known = branches.get(decision.sequence);
+          const { sequence, index } = decision;
+          const parent = decision.parent ?? null;
+          const known = branches.get(sequence);
           if (known?.created !== step.record) {
-            const made = branch(decision.index, decision.parent ?? null, step.record);
-            made.tokens = known?.tokens ?? [];
-            made.records = known?.records ?? [];
-            branches.set(decision.sequence, made);
+            const made = known?.as(index, parent, step.record) ?? new Branch(index, parent, step.record);
+            branches.set(sequence, made);
           }
+          break;
+        }
+        case 'sequence_dropped': {
+          const { reason = null, stop_reason = null } = decision;
+          const found = this.transcript(request).branches.get(decision.sequence);
+          if (found !== undefined) found.ending = { record: step.record, reason, stop_reason };
+          break;
+        }
+        case 'hypothesis': {
+          const told = answers.get(request);
+          if (told === undefined) answers.set(request, [decision]);
+          else told.push(decision);
           break;
         }
         case 'finished':
@@ -223,10 +213,13 @@ export class Transcripts {
             kind: decision.kind,
             reason: decision.kind === 'finished' ? decision.reason : null,
             message: decision.kind === 'aborted' ? null : (decision.message ?? null),
+            stop_reason: decision.kind === 'finished' ? (decision.stop_reason ?? null) : null,
           };
           break;
       }
     }
+    for (const [request, found] of answers)
+      this.transcript(request).hypotheses.note(step.record, step.step, found);
     this.pending.set(step.step, { record: step.record, sampled: u32(step.sampled, 'sampled') });
     if (this.pending.size > MOST_PENDING) {
       const [oldest] = this.pending.keys();
@@ -249,13 +242,15 @@ export class Transcripts {
       found.why = null;
     }
     const tokens = u32(text.sampled, 'sampled');
-    const bySequence = new Map<number, number[]>();
+    const told = likely(text.logprobs);
+    const bySequence = new Map<number, SampledToken[]>();
     step.sampled.forEach((sequence, i) => {
       const token = tokens[i];
       if (token === undefined) return;
+      const each = { token, likely: told.get(i) ?? null };
       const list = bySequence.get(sequence);
-      if (list === undefined) bySequence.set(sequence, [token]);
-      else list.push(token);
+      if (list === undefined) bySequence.set(sequence, [each]);
+      else list.push(each);
     });
     for (const [sequence, sampled] of bySequence) {
       const row = this.memory.sequences.get(sequence);
@@ -264,24 +259,14 @@ export class Transcripts {
       let into = branches.get(sequence);
       if (into === undefined) {
         // Its creation was not folded here, or was dropped: what it took over comes from the server.
-        into = branch(row.index, null, step.record);
+        into = new Branch(row.index, null, step.record);
         branches.set(sequence, into);
       }
-      this.insert(into, step.record, sampled);
+      const before = into.size;
+      into.insert(step.record, sampled);
+      this.tokens += into.size - before;
     }
     return true;
-  }
-
-  private insert(into: Branch, record: number, tokens: readonly number[]): void {
-    const at = lowerBound(into.records, record);
-    if (into.records[at] === record) {
-      // It is here already, unless it is known as lost.
-      if (into.tokens[at] === LOST) into.tokens.splice(at, tokens.length, ...tokens);
-      return;
-    }
-    into.records.splice(at, 0, ...tokens.map(() => record));
-    into.tokens.splice(at, 0, ...tokens);
-    this.tokens += tokens.length;
   }
 
   // -- what the server tells ----------------------------------------------------------------------------------------
@@ -290,15 +275,9 @@ export class Transcripts {
   merge(told: Told): void {
     const found = this.transcript(told.request);
     const { facts } = told;
-    if (facts !== null && !this.memory.facts.has(told.request)) {
-      this.memory.facts.set(told.request, {
-        name: facts.name,
-        promptTokens: facts.prompt_tokens,
-        maxTokens: facts.max_tokens,
-        n: facts.n,
-        priority: facts.priority,
-        precedence: 0, // it has ended: it waits no more
-      });
+    if (facts !== null) {
+      const { precedence: _untold, ...known } = factsOf(facts);
+      this.memory.learn(told.request, known);
     }
     found.submitted ??= told.submitted;
     if (told.prompt !== null && found.prompt === null) {
@@ -312,19 +291,17 @@ export class Transcripts {
     for (const row of told.sequences) {
       this.memory.sequences.set(row.sequence, { request: told.request, index: row.index });
       const mine = found.branches.get(row.sequence);
-      const made = branch(row.index, row.parent, row.created);
-      made.tokens = (row.tokens ?? row.records.map(() => null)).map((token) => token ?? LOST);
-      made.records = [...row.records];
-      this.tokens += made.tokens.length;
+      const made = new Branch(row.index, row.parent, row.created);
+      (row.tokens ?? row.records.map(() => null)).forEach((token, i) => {
+        made.push(row.records[i]!, token ?? LOST, row.logprobs?.[i] ?? null);
+      });
+      this.tokens += made.size;
       found.branches.set(row.sequence, made);
       // What was folded here since.
-      mine?.records.forEach((record, i) => {
-        if (record > told.record) {
-          made.records.push(record);
-          made.tokens.push(mine.tokens[i]!);
-        }
-      });
+      if (mine !== undefined) made.take(mine, told.record);
+      made.ending = row.ending ?? mine?.ending ?? null;
     }
+    if (told.hypotheses !== undefined) found.hypotheses.merge(told.hypotheses, told.record);
     found.known = Math.max(found.known, told.record);
     this.shrink();
   }
@@ -351,12 +328,8 @@ export class Transcripts {
   }
 }
 
-function branch(index: number, parent: number | null, created: number): Branch {
-  return { index, parent, created, tokens: [], records: [] };
-}
-
 function sizeOf(transcript: Transcript): number {
   let sum = transcript.prompt?.length ?? 0;
-  for (const each of transcript.branches.values()) sum += each.tokens.length;
+  for (const each of transcript.branches.values()) sum += each.size;
   return sum;
 }

@@ -1,6 +1,6 @@
 /** The playground: write a prompt, send it, and watch its blocks and its text. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { held } from '../../store/engine';
 import { focusPanel } from '../../store/layout';
 import { isLive, link, status } from '../../store/ledger';
@@ -8,7 +8,6 @@ import {
   type Draft,
   draft,
   edit,
-  type Field,
   hasChat,
   recall,
   send,
@@ -17,26 +16,11 @@ import {
   sent,
 } from '../../store/playground';
 import { text } from '../../text';
+import { Field } from './Fields';
+import { Sampling, Unfold, useUnfolded } from './Sampling';
 import { SentCard } from './SentCard';
 
 const words = text.playground;
-
-function NumberField({ name }: { readonly name: Field }) {
-  return (
-    <label class="field" title={words.titles[name]}>
-      <span>{words.fields[name]}</span>
-      <input
-        class="num"
-        inputMode="decimal"
-        autocomplete="off"
-        spellcheck={false}
-        name={name}
-        value={draft.value[name]}
-        onInput={(event) => edit({ [name]: event.currentTarget.value })}
-      />
-    </label>
-  );
-}
 
 /** A field for text that grows with what is in it. */
 function Writing({
@@ -149,71 +133,50 @@ function Chat() {
   );
 }
 
+/** Send it; what is wrong with a field takes the focus, once it is there. */
+async function sendOrShow(): Promise<void> {
+  await send();
+  requestAnimationFrame(() =>
+    document.querySelector<HTMLElement>('.write [aria-invalid="true"]:not(:disabled)')?.focus(),
+  );
+}
+
 function Form({ live }: { readonly live: boolean }) {
-  const [unfolded, setUnfolded] = useState(false);
+  const [unfolded, toggle] = useUnfolded();
   const keys = (event: KeyboardEvent): void => {
     const direction = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0;
     if (direction !== 0 && !event.shiftKey && recall(direction)) event.preventDefault();
   };
-  const folded = (['top_k', 'top_p', 'seed', 'priority'] as const).filter((name) => draft.value[name] !== '');
-  const told = [
-    ...folded.map((name) => `${words.fields[name]} ${draft.value[name]}`),
-    ...(draft.value.ignoreEos ? [words.ignoreEos] : []),
-  ].join(' · ');
   return (
     <form
       class="write"
       aria-label={text.panels.playground}
       onSubmit={(event) => {
         event.preventDefault();
-        void send();
+        void sendOrShow();
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
         event.preventDefault();
-        if (live) void send();
+        if (live) void sendOrShow();
       }}
     >
       <Presets />
       <Chat />
       <Writing name="prompt" label={words.prompt} placeholder={words.placeholder} rows={4} onKeyDown={keys} />
       <div class="fields">
-        <NumberField name="n" />
-        <NumberField name="max_tokens" />
-        <NumberField name="temperature" />
+        <Field name="n" />
+        <Field name="max_tokens" />
+        <Field name="temperature" />
       </div>
       <div class="sendline">
-        <button
-          type="button"
-          class="plain unfold"
-          aria-expanded={unfolded}
-          aria-controls="more-fields"
-          onClick={() => setUnfolded(!unfolded)}
-        >
-          {unfolded ? '▾' : '▸'} {words.more}
-          {told !== '' && <span class="num dim"> · {told}</span>}
-        </button>
+        <Unfold unfolded={unfolded} onToggle={toggle} />
         <button type="submit" class="btn send" disabled={!live || sending.value}>
           {sending.value ? words.sending : words.send}
           <kbd>{words.sendKey}</kbd>
         </button>
       </div>
-      <div id="more-fields" class="unfolded" hidden={!unfolded}>
-        <div class="fields">
-          <NumberField name="top_k" />
-          <NumberField name="top_p" />
-          <NumberField name="seed" />
-          <NumberField name="priority" />
-        </div>
-        <label class="check" title={words.ignoreEosTitle}>
-          <input
-            type="checkbox"
-            checked={draft.value.ignoreEos}
-            onChange={(event) => edit({ ignoreEos: event.currentTarget.checked })}
-          />
-          {words.ignoreEos}
-        </label>
-      </div>
+      <Sampling hidden={!unfolded} />
       {sendError.value !== null && (
         <p class="wrong" role="alert">
           {sendError.value}

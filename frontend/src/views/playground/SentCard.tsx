@@ -6,6 +6,7 @@ import { abort, draft, edit, hasChat, type Sent } from '../../store/playground';
 import { selection, selectRequest, selectSequence } from '../../store/selection';
 import { text } from '../../text';
 import type { RequestAnswer, SequenceAnswer } from '../../worker/answers/request';
+import { Answers } from '../Answers';
 import { ChipRow } from '../ChipRow';
 import { Said } from '../Said';
 
@@ -33,7 +34,9 @@ function stateOf(answer: RequestAnswer | undefined): State {
     const each = answer.n > 1 && answer.sequences.some(({ end }) => end !== null);
     const bad = ending.reason === 'error' || ending.reason === 'capacity';
     const why = ending.message === null ? '' : `: ${ending.message}`;
-    return { told: `${words.finished(each ? null : ending.reason)}${why}`, kind: bad ? 'warn' : 'dim' };
+    const how =
+      each || ending.reason === null ? null : text.ending(ending.reason, ending.stop_reason ?? null);
+    return { told: `${words.finished(how)}${why}`, kind: bad ? 'warn' : 'dim' };
   }
   if (state === 'waiting') return { told: words.waits(text.waiting(answer.reason)), kind: 'warn' };
   if (state === 'preempted') return { told: words.preempted(text.waiting(answer.reason)), kind: 'warn' };
@@ -60,7 +63,9 @@ function Voice({ answer, each }: { readonly answer: RequestAnswer; readonly each
           </button>
           <span class="num dim">
             {text.said.tokens(each.said?.tokens ?? 0)}
-            {each.end !== null ? ` · ${words.ends[each.end]}` : each.dropped && ` · ${text.said.dropped}`}
+            {each.end !== null
+              ? ` · ${text.ending(each.end.reason, each.end.by)}`
+              : each.dropped && ` · ${text.said.dropped}`}
           </span>
         </div>
       )}
@@ -72,6 +77,7 @@ function Voice({ answer, each }: { readonly answer: RequestAnswer; readonly each
 
 function Buttons({ answer, sent, live }: { readonly answer: RequestAnswer } & Props) {
   if (!live) return null;
+  const part = answer.beamWidth !== null ? 'best' : answer.n > 1 ? 'first' : 'all';
   const goesOn = hasChat.value && sent.chat && answer.ending?.kind === 'finished';
   return (
     <span class="tools">
@@ -84,14 +90,14 @@ function Buttons({ answer, sent, live }: { readonly answer: RequestAnswer } & Pr
         <button
           type="button"
           class={`btn small${draft.value.follow === answer.request ? ' on' : ''}`}
-          title={words.followUpTitle}
+          title={words.followUpTitle(part)}
           onClick={() => {
             // A further turn is one answer, unless more are asked for again.
-            edit({ follow: answer.request, followed: answer.n, n: '1' });
+            edit({ follow: answer.request, followed: part, n: '1', beam_width: '' });
             focusPanel('playground');
           }}
         >
-          {words.followUp}
+          {words.followUp(answer.request, part)}
         </button>
       )}
     </span>
@@ -125,7 +131,9 @@ export function SentCard({ sent, live }: Props) {
         >
           r{sent.request}
         </button>
-        {sent.follow !== null && <span class="faint">{words.follows(sent.follow, sent.followed ?? 1)}</span>}
+        {sent.follow !== null && (
+          <span class="faint">{words.follows(sent.follow, sent.followed ?? 'all')}</span>
+        )}
         <span class={`state ${kind}`} title={told}>
           {told}
         </span>
@@ -145,6 +153,7 @@ export function SentCard({ sent, live }: Props) {
         </p>
       )}
       {textState === 'none' && <p class="faint">{text.said.notRecorded}</p>}
+      {answer !== undefined && answer.beamWidth !== null && <Answers answer={answer} />}
       {answer?.sequences.map((each) => (
         <Voice key={each.sequence} answer={answer} each={each} />
       ))}

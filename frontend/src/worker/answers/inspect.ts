@@ -4,6 +4,7 @@ import type { Fold } from '../../ledger/fold';
 import { NONE } from '../../ledger/generated/constants';
 import type { EventList } from './events';
 import { rankInQueue } from './queue';
+import { type Run, runAt } from './runs';
 import type { Sayings, Slots } from './said';
 
 /** What is selected: at most one block, and at most one sequence or request. */
@@ -38,6 +39,8 @@ export interface BlockAnswer {
   readonly ticket: number | null;
   readonly rank: number | null;
   readonly queued: number;
+  /** Where memory is contiguous, the free run that it is in. */
+  readonly run: Run | null;
   readonly holders: readonly Holder[];
   readonly pins: readonly { pin: number; times: number }[];
   /** Blocks that hold the same content. */
@@ -48,6 +51,7 @@ export interface BlockAnswer {
 export function blockAnswer(
   fold: Fold,
   block: number,
+  isContiguous: boolean,
   biography: EventList | null,
   sayings: Sayings,
 ): BlockAnswer | null {
@@ -77,7 +81,8 @@ export function blockAnswer(
     slots: sayings.slots(fold, block),
     hits: blocks.hits[block]!,
     ticket: Number.isNaN(ticket) ? null : ticket,
-    rank: rankInQueue(blocks, block),
+    rank: isContiguous ? null : rankInQueue(blocks, block),
+    run: isContiguous ? runAt(blocks, block) : null,
     queued: blocks.tally[0]! + blocks.tally[1]!,
     holders: fold.tables
       .holders(block)

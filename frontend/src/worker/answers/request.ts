@@ -4,7 +4,7 @@ import type { Fold } from '../../ledger/fold';
 import type { Reason, RequestStateName } from '../../ledger/requests';
 import type { Series } from '../series';
 import type { Texts } from '../texts';
-import type { Ending } from '../transcripts';
+import type { Ending } from '../told';
 import type { EventList } from './events';
 import type { RequestText, Said, Sayings } from './said';
 
@@ -12,7 +12,8 @@ export interface SequenceAnswer {
   readonly sequence: number;
   readonly label: string;
   readonly index: number;
-  readonly parent: number | null;
+  /** The label of the sequence that it was forked from; null: it is the first one. */
+  readonly parent: string | null;
   readonly blocks: number;
   readonly shared: number;
   readonly tokens: number;
@@ -24,8 +25,26 @@ export interface SequenceAnswer {
   readonly said: Said | null;
   /** It ended before its request. */
   readonly dropped: boolean;
-  /** How it ended by itself, as far as its tokens tell; null: it has not, or not by itself. */
-  readonly end: 'length' | 'stop' | null;
+  /** How it ended by itself; null: it has not, or nobody knows. */
+  readonly end: End | null;
+}
+
+export interface End {
+  readonly reason: string;
+  /** The stop id or the stop string that was met. */
+  readonly by: number | string | null;
+}
+
+/** A whole answer of a beam search. */
+export interface AnswerRow {
+  readonly rank: number;
+  readonly sequence: number;
+  readonly label: string;
+  readonly score: number;
+  readonly reason: 'stop' | 'length';
+  readonly step: number;
+  readonly tokens: number | null;
+  readonly said: Said | null;
 }
 
 export interface RequestAnswer {
@@ -38,6 +57,10 @@ export interface RequestAnswer {
   readonly maxTokens: number;
   readonly n: number;
   readonly priority: number;
+  /** Candidates of a beam search; null: it is none. */
+  readonly beamWidth: number | null;
+  readonly loraName: string | null;
+  readonly cacheSalt: string | null;
   readonly reason: Reason | null;
   /** How it ended, if it did by the present record. */
   readonly ending: Ending | null;
@@ -47,7 +70,10 @@ export interface RequestAnswer {
   /** Blocks that its sequences hold together, and how many of these are shared. */
   readonly blocks: number;
   readonly sharedBlocks: number;
+  /** Of a beam search: the candidates that live at this record. */
   readonly sequences: readonly SequenceAnswer[];
+  /** What a beam search found by this record, best first; the first n are its answers. */
+  readonly answers: readonly AnswerRow[];
   readonly story: EventList | null;
 }
 
@@ -58,23 +84,23 @@ export interface RequestSources {
   readonly series: Series;
   /** Blocks that a copy made, with the generation that it began. */
   readonly copied: ReadonlyMap<number, number>;
-  /** Tokens with which a text ends. */
-  readonly eos: ReadonlySet<number>;
 }
 
-/** The sequences of a request at the present record: those in the engine, else those that it had. */
+/** The sequences of a request at the present record: those in the engine, else those that it had. Of beams, who lives. */
 function sequencesOf(
   fold: Fold,
   request: number,
   from: RequestSources,
 ): { id: number; index: number; parent: number | null; dropped: boolean }[] {
   const found = new Map<number, { id: number; index: number; parent: number | null; dropped: boolean }>();
-  for (const [id, branch] of from.texts.transcripts.get(request)?.branches ?? []) {
-    if (branch.created <= fold.record)
-      found.set(id, { id, index: branch.index, parent: branch.parent, dropped: false });
-  }
+  const isBeamSearch = fold.requests.facts.get(request)?.beamWidth != null;
+  if (!isBeamSearch)
+    for (const [id, branch] of from.texts.transcripts.get(request)?.branches ?? []) {
+      if (branch.created <= fold.record)
+        found.set(id, { id, index: branch.index, parent: branch.parent, dropped: false });
+    }
   for (const [id, row] of fold.requests.sequences) {
-    if (row.request === request)
+    if (row.request === request && !(isBeamSearch && row.dropped))
       found.set(id, { id, index: row.index, parent: row.parent, dropped: row.dropped });
   }
   return [...found.values()].sort((a, b) => a.index - b.index || a.id - b.id);
@@ -117,7 +143,7 @@ export function requestAnswer(
       sequence: id,
       label: requests.memory.label(id),
       index,
-      parent,
+      parent: parent === null ? null : requests.memory.label(parent),
       blocks: table?.size ?? 0,
       shared,
       tokens,
@@ -125,10 +151,7 @@ export function requestAnswer(
       copies,
       said,
       dropped,
-      end:
-        ended && (dropped || ending?.kind === 'finished')
-          ? endOf(said, facts?.maxTokens, ending, from)
-          : null,
+      end: endOf(fold, request, id, ending, from),
     };
   });
   return {
@@ -140,6 +163,9 @@ export function requestAnswer(
     maxTokens: facts?.maxTokens ?? 0,
     n: facts?.n ?? 1,
     priority: facts?.priority ?? 0,
+    beamWidth: facts?.beamWidth ?? null,
+    loraName: facts?.loraName ?? null,
+    cacheSalt: facts?.cacheSalt ?? null,
     reason: requests.reason(request),
     ending,
     text,
@@ -147,21 +173,37 @@ export function requestAnswer(
     blocks: all.size,
     sharedBlocks: [...all].filter((block) => blocks.count[block]! > 1).length,
     sequences,
+    answers: answersOf(fold, request, from),
     story,
   };
 }
 
-/** A request has one reason for all its sequences: how each one ended shows in its tokens. */
+function answersOf(fold: Fold, request: number, { texts, sayings }: RequestSources): AnswerRow[] {
+  return texts.transcripts.hypotheses(request, fold.record).map((each): AnswerRow => {
+    const { rank, sequence, score, reason, step } = each;
+    const label = fold.requests.memory.label(sequence);
+    const tokens = each.tokens?.length ?? null;
+    return { rank, sequence, label, score, reason, step, tokens, said: sayings.answer(request, each) };
+  });
+}
+
+/** How a sequence ended: by itself before the others, or as one of those that were left when its request did. */
 function endOf(
-  said: Said | null,
-  most: number | undefined,
+  fold: Fold,
+  request: number,
+  sequence: number,
   ending: Ending | null,
-  { eos }: RequestSources,
-): SequenceAnswer['end'] {
-  if (said === null || said.last === null) return null;
-  if (eos.has(said.last)) return 'stop';
-  if (ending !== null && ending.reason !== 'stop' && ending.reason !== 'length') return null;
-  return eos.size > 0 || said.tokens >= (most ?? Number.POSITIVE_INFINITY) ? 'length' : null;
+  { texts }: RequestSources,
+): End | null {
+  const { transcripts } = texts;
+  const own = transcripts.get(request)?.branches.get(sequence)?.ending ?? null;
+  if (own !== null && own.record <= fold.record)
+    return own.reason === null ? null : { reason: own.reason, by: own.stop_reason ?? null };
+  if (ending?.kind !== 'finished' || ending.reason === null) return null;
+  // Its own end may lie in a gap.
+  const from = transcripts.get(request)?.submitted ?? -1;
+  if (transcripts.gaps.some((gap) => gap.last >= from && gap.first <= ending.record)) return null;
+  return { reason: ending.reason, by: ending.stop_reason ?? null };
 }
 
 function rateOf(

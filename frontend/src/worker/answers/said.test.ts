@@ -88,6 +88,55 @@ describe('what is said of a request', () => {
   });
 });
 
+describe('how likely tokens were', () => {
+  const made = talk(11, 60);
+  const end = made.records.length - 1;
+  const speaks = (asked: boolean) =>
+    made.voices.find((each) => (each.request % 2 === 0) === asked && each.tokens.length >= 6)!;
+
+  test('is told token by token where the request asked, and not where it did not', () => {
+    const { texts, sayings } = listening(made);
+    for (const record of made.records) texts.note(record);
+    const voice = speaks(true);
+    for (const record of [voice.records[2]!, end]) {
+      const heard = voice.likely.filter((_, i) => voice.records[i]! <= record);
+      const odds = sayings.sequence(voice.request, voice.sequence, record, null)?.odds;
+      expect(Array.from(odds!.logprobs)).toEqual(heard.map((each) => each!.logprob));
+      expect(odds).toMatchObject({ sequence: voice.sequence, first: 0 });
+      expect(odds!.parts.map(({ from }) => from)).toEqual(heard.map((_, i) => i));
+      expect(Array.from(odds!.ids)).toEqual(voice.tokens.slice(0, heard.length));
+    }
+    const silent = speaks(false);
+    expect(sayings.sequence(silent.request, silent.sequence, end, null)?.odds).toBeNull();
+    const { request, tokens, likely } = voice;
+    const place = likely.findIndex((each) => each!.top.length > 1);
+    expect(sayings.token(voice.sequence, place, end, made.memory)).toEqual({
+      ...{ sequence: voice.sequence, place, token: tokens[place], piece: null },
+      ...{ logprob: likely[place]!.logprob, rank: likely[place]!.rank },
+      top: likely[place]!.top.map(([token, logprob]) => ({ token, piece: null, logprob })),
+    });
+    // Before it was sampled there is none.
+    expect(sayings.token(voice.sequence, place, voice.records[place]! - 1, made.memory)).toBeNull();
+    expect(sayings.token(silent.sequence, 0, end, made.memory)).toBeNull();
+    // In the block that its last tokens stand in.
+    const fold = new Fold(8, SIZE, undefined, made.memory);
+    fold.record = end;
+    const { prompt } = texts.transcripts.get(request)!;
+    const position = Math.floor(prompt!.length / SIZE);
+    fold.tables.enter(voice.sequence, 0, position, 5);
+    fold.blocks.filled[5] = SIZE;
+    const first = position * SIZE - prompt!.length;
+    const logprobs = Array.from({ length: SIZE }, (_, i) => likely[first + i]?.logprob ?? Number.NaN);
+    expect(sayings.slots(fold, 5).odds).toEqual({
+      ...{ sequence: voice.sequence, first, logprobs: Float32Array.from(logprobs) },
+    });
+    // A block of the prompt alone has none.
+    fold.tables.enter(voice.sequence, 0, 0, 6);
+    fold.blocks.filled[6] = 1;
+    expect(sayings.slots(fold, 6).odds).toBeNull();
+  });
+});
+
 describe('the slots of a block', () => {
   const made: Talk = { ...talk(2, 4), memory: new RequestMemory() };
 
@@ -106,10 +155,11 @@ describe('the slots of a block', () => {
     expect(sayings.slots(fold(), 3)).toEqual({
       tokens: [1, 1, 5, 1],
       pieces: ['one', 'one', null, 'one'],
+      odds: null,
       state: 'here',
     });
     expect(sayings.start(7, 1)).toBe('oneone');
-    expect(sayings.slots(fold(), 2)).toEqual({ tokens: [], pieces: [], state: 'none' });
+    expect(sayings.slots(fold(), 2)).toEqual({ tokens: [], pieces: [], odds: null, state: 'none' });
   });
 
   test('of a content that is not recorded are said to be so after some tries', async () => {

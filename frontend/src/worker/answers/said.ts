@@ -2,8 +2,10 @@
 
 import type { Fold } from '../../ledger/fold';
 import { NONE } from '../../ledger/generated/constants';
-import { Joiner, join, LOST, type Span } from '../pieces';
+import type { RequestMemory } from '../../ledger/requests';
+import { Joiner, join, LOST, type Part, partsOf, type Span } from '../pieces';
 import type { Texts } from '../texts';
+import type { Answer, Line } from '../transcripts';
 
 export interface Said {
   readonly spans: readonly Span[];
@@ -11,8 +13,22 @@ export interface Said {
   readonly tokens: number;
   /** How many of them are left out: at the end of a prompt, at the beginning of what is sampled. */
   readonly cut: number;
-  /** Its last token; null: it has none. */
-  readonly last: number | null;
+  readonly odds: SaidOdds | null;
+}
+
+/** Tokens one by one, where their request asked how likely they were. */
+export interface Odds {
+  readonly sequence: number;
+  /** The place in the sequence of the first token here: its prompt does not count. In a block it may be one of the prompt. */
+  readonly first: number;
+  /** By the token: the natural log of its probability, NaN where that is not known. */
+  readonly logprobs: Float32Array;
+}
+
+/** The parts of what a sequence said, whose places count from `first`. */
+export interface SaidOdds extends Odds {
+  readonly parts: readonly Part[];
+  readonly ids: Uint32Array;
 }
 
 export interface RequestText {
@@ -23,20 +39,38 @@ export interface RequestText {
   readonly why: string | null;
 }
 
+export interface LikelyToken {
+  readonly token: number;
+  readonly piece: string | null;
+  readonly logprob: number;
+}
+
+/** A token of a sequence, by its place behind the prompt; `rank`: how many were at least as likely. */
+export interface TokenAnswer extends LikelyToken {
+  readonly sequence: number;
+  readonly place: number;
+  readonly rank: number;
+  readonly top: readonly LikelyToken[];
+}
+
 /** A block's slots, as many as are filled: the token (null: not known) and its piece (null: it has no text). */
 export interface Slots {
   readonly tokens: readonly (number | null)[];
   readonly pieces: readonly (string | null)[];
+  /** null: nobody asked. */
+  readonly odds: Odds | null;
   readonly state: 'here' | 'loading' | 'none';
 }
 
 /** More tokens than this are not sent to the page. */
 const MOST_OF_PROMPT = 2000;
 const MOST_SAMPLED = 4000;
+/** One by one they weigh more. */
+const MOST_ODDS = 1000;
 /** Tokens of a content's text that are shown in place of its id. */
 const START = 24;
 
-const NO_SLOTS: Slots = { tokens: [], pieces: [], state: 'none' };
+const NO_SLOTS: Slots = { tokens: [], pieces: [], odds: null, state: 'none' };
 
 export class Sayings {
   /** What was joined last, by request and sequence (-1: the prompt), while nothing of it changes. */
@@ -60,7 +94,7 @@ export class Sayings {
       spans: join(prompt.slice(0, MOST_OF_PROMPT), texts.pieces),
       tokens: prompt.length,
       cut,
-      last: prompt.at(-1) ?? null,
+      odds: null,
     }));
     return { state, prompt: said, why: null };
   }
@@ -78,12 +112,13 @@ export class Sayings {
   ): Said | null {
     const { texts } = this;
     if (!texts.recorded) return null;
-    const { tokens, records } = texts.transcripts.sampled(request, sequence, record);
+    const { tokens, records, likely } = texts.transcripts.sampled(request, sequence, record);
     const gaps = this.gapsOf(request, record);
     const lost = length === null || gaps.length !== 1 ? null : length - tokens.length;
-    const key = `${tokens.length} ${gaps.length} ${lost} ${tokens.at(-1)} ${grows}`;
+    const isWhole = likely !== null && gaps.length === 0 && !tokens.includes(LOST);
+    const key = `${tokens.length} ${gaps.length} ${lost} ${tokens.at(-1)} ${grows} ${isWhole}`;
     return this.keep(`${request}.${sequence}`, key, () => {
-      const cut = Math.max(0, tokens.length - MOST_SAMPLED);
+      const cut = Math.max(0, tokens.length - (isWhole ? MOST_ODDS : MOST_SAMPLED));
       const joiner = new Joiner(texts.pieces);
       let gap = 0;
       for (let i = cut; i < tokens.length; i++) {
@@ -91,9 +126,57 @@ export class Sayings {
         joiner.add(tokens[i]!);
       }
       for (; gap < gaps.length; gap++) this.mark(joiner, lost);
-      const last = tokens.at(-1) ?? null;
-      return { spans: joiner.finish(grows), tokens: tokens.length, cut, last: last === LOST ? null : last };
+      const odds = isWhole ? this.odds(sequence, cut, tokens.slice(cut), likely.slice(cut), grows) : null;
+      return { spans: joiner.finish(grows), tokens: tokens.length, cut, odds };
     });
+  }
+
+  private odds(
+    sequence: number,
+    first: number,
+    tokens: readonly number[],
+    likely: Line['likely'] & object,
+    grows: boolean,
+  ): SaidOdds {
+    return {
+      sequence,
+      first,
+      logprobs: Float32Array.from(likely, (each) => each?.logprob ?? Number.NaN),
+      parts: partsOf(
+        tokens.map((token) => this.texts.pieces.get(token) ?? null),
+        grows,
+      ),
+      ids: Uint32Array.from(tokens),
+    };
+  }
+
+  /** A whole answer of a beam search; null: it is not recorded. */
+  answer(request: number, answer: Answer): Said | null {
+    const { tokens } = answer;
+    if (tokens === null || tokens.includes(LOST)) return null;
+    const of = `${request} ${answer.sequence} ${answer.record} ${tokens.at(-1)}`;
+    return this.keep(of, `${tokens.length}`, () => ({
+      spans: join(tokens, this.texts.pieces),
+      tokens: tokens.length,
+      cut: 0,
+      odds: null,
+    }));
+  }
+
+  /** A token that a sequence sampled, and what else it could have been; null: that is not known at the record. */
+  token(sequence: number, place: number, record: number, memory: RequestMemory): TokenAnswer | null {
+    const { transcripts, pieces } = this.texts;
+    const { tokens, likely } = transcripts.sampled(memory.requestOf(sequence), sequence, record);
+    const token = tokens[place];
+    const told = likely?.[place];
+    if (token === undefined || told == null) return null;
+    const named = ([id, logprob]: readonly [number, number]): LikelyToken => ({
+      token: id,
+      piece: pieces.get(id) || null,
+      logprob,
+    });
+    const { logprob, rank, top } = told;
+    return { sequence, place, ...named([token, logprob]), rank, top: top.map(named) };
   }
 
   private mark(joiner: Joiner, lost: number | null): void {
@@ -135,8 +218,9 @@ export class Sayings {
     const content = fold.blocks.content[block]!;
     if (content !== NONE) {
       const tokens = texts.content(content);
-      if (tokens == null) return { tokens: [], pieces: [], state: tokens === null ? 'none' : 'loading' };
-      return this.named(Array.from(tokens.subarray(0, filled)), 'here');
+      if (tokens == null)
+        return { tokens: [], pieces: [], odds: null, state: tokens === null ? 'none' : 'loading' };
+      return this.named(Array.from(tokens.subarray(0, filled)), 'here', this.oddsOf(fold, block, filled));
     }
     for (const holder of fold.tables.holders(block)) {
       const request = fold.requests.memory.requestOf(holder.sequence);
@@ -144,9 +228,28 @@ export class Sayings {
       const here = texts.want(request, fold.record);
       const from = holder.position * fold.blockSize;
       const tokens = this.line(request, holder.sequence, fold.record, from, from + filled);
-      return this.named(tokens, here ? 'here' : 'loading');
+      return this.named(tokens, here ? 'here' : 'loading', this.oddsOf(fold, block, filled));
     }
     return NO_SLOTS;
+  }
+
+  /** How likely the tokens in a block were, of the first of its holders that asked. */
+  private oddsOf(fold: Fold, block: number, filled: number): Odds | null {
+    const { transcripts } = this.texts;
+    for (const { sequence, position } of fold.tables.holders(block)) {
+      const request = fold.requests.memory.requestOf(sequence);
+      const prompt = transcripts.get(request)?.prompt;
+      if (prompt == null || !transcripts.complete(request, fold.record)) continue;
+      const { likely } = transcripts.sampled(request, sequence, fold.record);
+      const first = position * fold.blockSize - prompt.length;
+      if (likely === null || first + filled <= 0) continue;
+      const logprobs = Float32Array.from(
+        { length: filled },
+        (_, slot) => likely[first + slot]?.logprob ?? Number.NaN,
+      );
+      return { sequence, first, logprobs };
+    }
+    return null;
   }
 
   /** Tokens of a sequence by their positions, the prompt's included; null where a gap makes them uncertain. */
@@ -171,9 +274,9 @@ export class Sayings {
     return line;
   }
 
-  private named(tokens: (number | null)[], state: Slots['state']): Slots {
+  private named(tokens: (number | null)[], state: Slots['state'], odds: Odds | null): Slots {
     const pieces = tokens.map((token) => (token === null ? null : this.texts.pieces.get(token) || null));
-    return { tokens, pieces, state };
+    return { tokens, pieces, odds, state };
   }
 
   /** How the text of a content begins; null: not known (yet). What is not here is asked for only if it is `wanted`. */

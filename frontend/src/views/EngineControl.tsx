@@ -1,0 +1,71 @@
+/** What can be asked of the engine itself, apart from the transport of the view. */
+
+import {
+  canControl,
+  canReset,
+  engineError,
+  hasEngine,
+  held,
+  holdOrRelease,
+  resetPrefixCache,
+  stepEngine,
+} from '../store/engine';
+import { text } from '../text';
+
+function ResetCache() {
+  if (!canReset.value) return null;
+  const { resetCache, resetCacheTitle } = text.bar;
+  return (
+    <button
+      type="button"
+      class="reset"
+      title={`${resetCacheTitle} (R)`}
+      aria-label={text.commands.resetCache}
+      onClick={() => void resetPrefixCache()}
+    >
+      <svg class="resetsign" viewBox="0 0 12 12" aria-hidden="true">
+        <path d="M2.2 6.6a4 4 0 1 0 1-3.2M2.4 1.4v2.4h2.4" />
+      </svg>
+      <span class="resetword">{resetCache}</span>
+    </button>
+  );
+}
+
+export function EngineControl() {
+  if (!canControl.value) {
+    if (!hasEngine.value && !canReset.value) return null;
+    return (
+      <div
+        class={`engine${hasEngine.value ? ' away' : ''}`}
+        role="toolbar"
+        aria-label={text.keys.groups.engine}
+        title={hasEngine.value ? text.bar.engineAwayTitle : undefined}
+      >
+        {hasEngine.value ? text.bar.engineAway : text.inspector.engine}
+        <ResetCache />
+      </div>
+    );
+  }
+  const isHeld = held.value;
+  return (
+    <div class={`engine ${isHeld ? 'held' : ''}`} role="toolbar" aria-label={text.keys.groups.engine}>
+      <span>{isHeld ? text.bar.engineHeld : text.bar.engineRuns}</span>
+      <button
+        type="button"
+        title={isHeld ? text.bar.releaseTitle : text.bar.holdTitle}
+        onClick={() => void holdOrRelease()}
+      >
+        {isHeld ? text.bar.release : text.bar.hold}
+        <kbd>⇧Space</kbd>
+      </button>
+      {isHeld && (
+        <button type="button" title={text.bar.stepEngineTitle} onClick={() => void stepEngine()}>
+          {text.bar.stepEngine}
+          <kbd>⇧↵</kbd>
+        </button>
+      )}
+      <ResetCache />
+      {engineError.value !== null && <span class="error">{engineError.value}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,42 @@
+/** The table of steps, asked for until it comes: the timeline and every seek need it. */
+
+import type { Series } from './series';
+import type { Requests } from './source';
+
+/** ms between two tries. */
+const PAUSE = 2000;
+
+export class StepTable {
+  /** Why it is not here; null: it is, or is on its way for the first time. */
+  fault: string | null = null;
+  /** The last step that it tells of; -1: none. */
+  lastStep = -1;
+  private closed = false;
+
+  constructor(
+    private readonly series: Series,
+    private readonly requests: Pick<Requests, 'steps'>,
+    /** It came, or could not be had; `before` is the fault that was told until now. */
+    private readonly changed: (before: string | null) => void,
+  ) {}
+
+  async load(): Promise<void> {
+    const before = this.fault;
+    try {
+      const steps = await this.requests.steps();
+      this.series.load(steps);
+      this.lastStep = steps.step.at(-1) ?? -1;
+      this.fault = null;
+    } catch (error) {
+      this.fault = `The table of steps could not be loaded: ${(error as Error).message}.`;
+      setTimeout(() => {
+        if (!this.closed && this.fault !== null) void this.load();
+      }, PAUSE);
+    }
+    this.changed(before);
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+}
