@@ -1,11 +1,12 @@
 /**
- * A toy talk for tests: requests whose sequences sample random tokens and fork, as step and text records, beside what
- * each sequence had said after each record, kept as plain lists.
+ * A toy talk for tests: requests whose sequences sample random tokens, fork and are answers, as step and text records,
+ * beside what each sequence had said after each record, kept as plain lists.
  */
 
 import type { AnyRecord } from '../src/ledger/fold';
 import type { Digest, Step, Text } from '../src/ledger/generated/types';
 import { RequestMemory } from '../src/ledger/requests';
+import type { Answer } from '../src/worker/hypotheses';
 import type { Told } from '../src/worker/transcripts';
 import { random } from './toy';
 
@@ -32,6 +33,8 @@ export interface Talk {
   readonly ended: ReadonlyMap<number, number>;
   readonly submitted: ReadonlyMap<number, number>;
   readonly memory: RequestMemory;
+  /** The answers of a request up to a record, the best first. */
+  answers(request: number, record: number): Answer[];
   /** What the server would tell of a request, as of a record. */
   told(request: number, record: number): Told;
 }
@@ -44,6 +47,8 @@ export function talk(seed: number, steps: number): Talk {
   const ended = new Map<number, number>();
   const submitted = new Map<number, number>();
   const memory = new RequestMemory();
+  const found: (Answer & { request: number })[] = [];
+  const chance = random(seed + 1);
   let requests = 0;
   for (let step = 0; step < steps; step++) {
     const record = records.length;
@@ -73,6 +78,22 @@ export function talk(seed: number, steps: number): Talk {
       });
     };
     const living = voices.filter((voice) => !ended.has(voice.request));
+    const answering = chance() < 0.3 ? living[Math.floor(chance() * living.length)] : undefined;
+    if (answering !== undefined) {
+      const { request, sequence, tokens: said } = answering;
+      const [token, score, reason] = [Math.floor(chance() * 9), -Math.floor(chance() * 5), 'stop' as const];
+      found.push({ request, rank: 0, sequence, score, reason, record, step, tokens: [...said, token] });
+      decisions.push({
+        kind: 'hypothesis',
+        op: 0,
+        request,
+        sequence,
+        tokens: said.length,
+        score,
+        reason,
+        token,
+      });
+    }
     if (next() < 0.3) {
       const request = requests++;
       const prompt = Array.from({ length: 1 + below(5) }, () => below(1000));
@@ -105,6 +126,11 @@ export function talk(seed: number, steps: number): Talk {
     records.push({ type: 'step', record, step, ...base, decisions, sampled });
     records.push({ type: 'text', record: record + 1, step, prompts, sampled: bytes(tokens) });
   }
+  const answers = (request: number, record: number): Answer[] =>
+    found
+      .filter((each) => each.request === request && each.record <= record)
+      .sort((a, b) => b.score - a.score)
+      .map(({ request: _, ...each }, rank) => ({ ...each, rank }));
   const told = (request: number, record: number): Told => {
     const own = voices.filter((voice) => voice.request === request && voice.created <= record);
     const end = ended.get(request);
@@ -130,7 +156,8 @@ export function talk(seed: number, steps: number): Talk {
           records: mine.map((i) => voice.records[i]!),
         };
       }),
+      hypotheses: answers(request, record),
     };
   };
-  return { records, voices, ended, submitted, memory, told };
+  return { records, voices, ended, submitted, memory, answers, told };
 }

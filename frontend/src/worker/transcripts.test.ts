@@ -21,6 +21,8 @@ function expectTruth(transcripts: Transcripts, made: Talk, record: number, compl
     }
     expect(transcripts.sampled(voice.request, voice.sequence, record).tokens).toEqual(tokens);
     expect(transcripts.get(voice.request)?.prompt).toEqual(voice.prompt);
+    if (voice.index === 0)
+      expect(transcripts.hypotheses(voice.request, record)).toEqual(made.answers(voice.request, record));
   }
 }
 

@@ -3,16 +3,19 @@
  *
  *     r21    prompt ─┬─ r21.0   271 (record 40)   318 (42)   9 (44)
  *                    └─ r21.1    99 (40)          17 (42)            created by a fork: it has its parent's prompt
+ *                         └─ r21.2                 5 (42)            created in mid-generation: it has 99 as well
  *
  * Tokens are only ever added, each under the record of the step that sampled it, in whatever order records are folded:
  * what there was at a record is what stands under records up to it, so nothing has to be undone. What this page did not
- * fold itself comes from the server, once a request ({@link Told}), and is merged by record.
+ * fold itself comes from the server, once a request ({@link Told}), and is merged by record. The answers that a beam search
+ * finds are kept as the records tell them; their tokens are those that their sequence had said by then.
  */
 
 import { u32 } from '../ledger/columns';
 import type { AnyRecord } from '../ledger/fold';
 import type { Step, Text } from '../ledger/generated/types';
 import type { RequestMemory } from '../ledger/requests';
+import { type Answer, Hypotheses } from './hypotheses';
 import { LOST } from './pieces';
 import { type Range, Ranges } from './ranges';
 
@@ -28,6 +31,7 @@ export interface Told {
     readonly max_tokens: number;
     readonly n: number;
     readonly priority: number;
+    readonly beam_width?: number | null;
   } | null;
   readonly ending: Ending | null;
   readonly prompt: readonly number[] | null;
@@ -42,6 +46,7 @@ export interface Told {
     readonly tokens: readonly (number | null)[] | null;
     readonly records: readonly number[];
   }[];
+  readonly hypotheses: readonly Answer[];
 }
 
 export interface Ending {
@@ -70,6 +75,7 @@ export interface Transcript {
   why: string | null;
   ending: Ending | null;
   readonly branches: Map<number, Branch>;
+  readonly hypotheses: Hypotheses;
   /** Everything at records up to this one is here; -1: that is not certain. */
   known: number;
 }
@@ -146,6 +152,12 @@ export class Transcripts {
     return { tokens: tokens.flat(), records: records.flat() };
   }
 
+  /** The answers that a beam search had found up to a record, the best first. */
+  hypotheses(request: number, record: number): Answer[] {
+    const found = this.all.get(request)?.hypotheses;
+    return found?.best(record, (sequence, at) => this.sampled(request, sequence, at).tokens) ?? [];
+  }
+
   // -- what this page folds -----------------------------------------------------------------------------------------
 
   /** A fold applied a record. */
@@ -179,6 +191,7 @@ export class Transcripts {
         why: null,
         ending: null,
         branches: new Map(),
+        hypotheses: new Hypotheses(),
         known: -1,
       };
       this.all.set(request, found);
@@ -214,6 +227,9 @@ export class Transcripts {
           }
           break;
         }
+        case 'hypothesis':
+          this.transcript(request).hypotheses.note(step, request);
+          break;
         case 'finished':
         case 'aborted':
         case 'refused':
@@ -308,6 +324,7 @@ export class Transcripts {
     found.why = found.prompt === null ? told.why : null;
     found.ending ??= told.ending;
     for (const [first, last] of told.gaps) this.noteGap(first, last);
+    found.hypotheses.merge(told.hypotheses, told.record);
     for (const row of told.sequences) {
       this.memory.sequences.set(row.sequence, { request: told.request, index: row.index });
       const mine = found.branches.get(row.sequence);
