@@ -324,6 +324,8 @@ def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
     def untold(decision: AnyDecision) -> AnyDecision:
         if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None:
             return msgspec.structs.replace(decision, stop_reason=None)
+        if isinstance(decision, Hypothesis):
+            return msgspec.structs.replace(decision, token=None)
         if isinstance(decision, Submitted) and decision.cache_salt is not None:
             return msgspec.structs.replace(decision, cache_salt=None)
         if isinstance(decision, Hypothesis):

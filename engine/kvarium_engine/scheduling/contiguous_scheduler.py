@@ -8,10 +8,14 @@
 
 All else (continuous batching, chunks, priorities, ends) is as with paged memory. Several samples of one prompt have a run
 each: the first computes the prompt, of whose logits all of them get their first token, as ever; then each of the others
-computes the prompt again into its own run.
+computes the prompt again into its own run. A beam search, which forks at each step, is refused: without sharing each fork
+would copy all that its parent holds.
 """
 
+from array import array
+
 from kvarium_engine.memory.contiguous import ContiguousPool
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.forks import Forks
 from kvarium_engine.scheduling.request import Request, Stage

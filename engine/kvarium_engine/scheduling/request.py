@@ -135,7 +135,7 @@ class Request:
         A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves.
         """
         if self.reserved_blocks:
-            return self.params.n * self.reserved_blocks
+            return self.params.width * self.reserved_blocks
         tokens = self.prompt_tokens if self.params.max_tokens is None else self.most_tokens
         return self.params.width * blocks_for(tokens, block_size)
 
