@@ -328,8 +328,6 @@ def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
             return msgspec.structs.replace(decision, token=None)
         if isinstance(decision, Submitted) and decision.cache_salt is not None:
             return msgspec.structs.replace(decision, cache_salt=None)
-        if isinstance(decision, Hypothesis):
-            return msgspec.structs.replace(decision, token=None)
         return decision
 
     return [untold(decision) for decision in decisions]

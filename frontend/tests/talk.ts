@@ -1,6 +1,6 @@
 /**
- * A toy talk for tests: requests whose sequences sample random tokens, fork and are answers, as step and text records,
- * beside what each sequence had said after each record, kept as plain lists.
+ * A toy talk for tests: requests whose sequences sample random tokens and fork, as step and text records, beside what
+ * each sequence had said after each record, kept as plain lists.
  */
 
 import type { AnyRecord } from '../src/ledger/fold';
@@ -60,8 +60,6 @@ export interface Talk {
   readonly ended: ReadonlyMap<number, number>;
   readonly submitted: ReadonlyMap<number, number>;
   readonly memory: RequestMemory;
-  /** The answers of a request up to a record, the best first. */
-  answers(request: number, record: number): Answer[];
   /** What the server would tell of a request, as of a record. */
   told(request: number, record: number): Told;
 }
@@ -81,8 +79,6 @@ export function talk(seed: number, steps: number): Talk {
   const ended = new Map<number, number>();
   const submitted = new Map<number, number>();
   const memory = new RequestMemory();
-  const found: (Answer & { request: number })[] = [];
-  const chance = random(seed + 1);
   let requests = 0;
   for (let step = 0; step < steps; step++) {
     const record = records.length;
@@ -178,11 +174,6 @@ export function talk(seed: number, steps: number): Talk {
       logprobs: columnsOf(asked),
     });
   }
-  const answers = (request: number, record: number): Answer[] =>
-    found
-      .filter((each) => each.request === request && each.record <= record)
-      .sort((a, b) => b.score - a.score)
-      .map(({ request: _, ...each }, rank) => ({ ...each, rank }));
   const told = (request: number, record: number): Told => {
     const own = voices.filter((voice) => voice.request === request && voice.created <= record);
     const end = ended.get(request);

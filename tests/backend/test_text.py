@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
+from kvarium_engine.scheduling.request import Request
 from kvarium_ledger import codec
-from kvarium_ledger.decisions import SequenceCreated, SequenceDropped
+from kvarium_ledger.decisions import Hypothesis, SequenceCreated, SequenceDropped
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.ledger import SealedStep

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from typing import Any
-
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st

@@ -54,9 +54,6 @@ class _Submit(_Args):
     early_stopping: bool | str | None = None
     lora_name: str | None = None
     cache_salt: str | None = None
-    beam_width: Number | None = None
-    length_penalty: float | None = None
-    early_stopping: bool | str | None = None
     name: str | None = None
 
 

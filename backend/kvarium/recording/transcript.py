@@ -20,10 +20,18 @@ from kvarium.recording import tables
 from kvarium.recording.hypotheses import Answer, answers
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
-from kvarium.recording.sampled import Likely, Sampled, SequenceEnding, likely
+from kvarium.recording.sampled import Sampled, SequenceEnding, likely, line_of
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
-from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, SequenceDropped, Submitted
+from kvarium_ledger.decisions import (
+    Aborted,
+    Finished,
+    Hypothesis,
+    Refused,
+    SequenceCreated,
+    SequenceDropped,
+    Submitted,
+)
 from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
 
 NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
@@ -316,6 +324,8 @@ class _Collector:
                     dropped.ending = SequenceEnding(
                         record=step.record, reason=decision.reason, stop_reason=decision.stop_reason
                     )
+            elif isinstance(decision, Hypothesis):
+                self._found.append((decision, step))
             elif isinstance(decision, (Finished, Aborted, Refused)):
                 self._ending = Ending(
                     record=step.record,

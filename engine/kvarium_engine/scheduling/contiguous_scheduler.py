@@ -12,10 +12,7 @@ computes the prompt again into its own run. A beam search, which forks at each s
 would copy all that its parent holds.
 """
 
-from array import array
-
 from kvarium_engine.memory.contiguous import ContiguousPool
-from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.forks import Forks
 from kvarium_engine.scheduling.request import Request, Stage

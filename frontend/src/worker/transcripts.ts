@@ -3,12 +3,10 @@
  *
  *     r21    prompt ─┬─ r21.0   271 (record 40)   318 (42)   9 (44)
  *                    └─ r21.1    99 (40)          17 (42)            created by a fork: it has its parent's prompt
- *                         └─ r21.2                 5 (42)            created in mid-generation: it has 99 as well
  *
  * Tokens are only ever added, each under the record of the step that sampled it, in whatever order records are folded:
  * what there was at a record is what stands under records up to it, so nothing has to be undone. What this page did not
- * fold itself comes from the server, once a request ({@link Told}), and is merged by record. The answers that a beam search
- * finds are kept as the records tell them; their tokens are those that their sequence had said by then.
+ * fold itself comes from the server, once a request ({@link Told}), and is merged by record.
  */
 
 import { u32 } from '../ledger/columns';
@@ -122,12 +120,6 @@ export class Transcripts {
       const isHere = each.token !== null && tokens.length >= each.taken;
       return { ...each, rank, tokens: isHere ? [...tokens.slice(0, each.taken), each.token!] : null };
     });
-  }
-
-  /** The answers that a beam search had found up to a record, the best first. */
-  hypotheses(request: number, record: number): Answer[] {
-    const found = this.all.get(request)?.hypotheses;
-    return found?.best(record, (sequence, at) => this.sampled(request, sequence, at).tokens) ?? [];
   }
 
   // -- what this page folds -----------------------------------------------------------------------------------------
@@ -296,7 +288,6 @@ export class Transcripts {
     found.why = found.prompt === null ? told.why : null;
     found.ending ??= told.ending;
     for (const [first, last] of told.gaps) this.noteGap(first, last);
-    found.hypotheses.merge(told.hypotheses, told.record);
     for (const row of told.sequences) {
       this.memory.sequences.set(row.sequence, { request: told.request, index: row.index });
       const mine = found.branches.get(row.sequence);
