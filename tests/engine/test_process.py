@@ -237,7 +237,7 @@ BAD_OPTIONS = [
     (["--runner", "numpy"], "--runner is null or torch, not 'numpy'"),
     (
         ["--runner", "torch"],
-        "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder",
+        "--runner torch runs a --model: a name that `kvarium models ls` lists, a folder, or an id of the hub",
     ),
     (["--dtype", "float16"], "--dtype is a model's: give one with --model"),
     (["--gpu-memory-utilization", "0"], "--gpu-memory-utilization must be above 0 and at most 1, not 0.0"),
