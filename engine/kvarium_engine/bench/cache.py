@@ -251,9 +251,7 @@ def table(facts: dict[str, Any]) -> str:
 
 def add(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(
-        "cache", help="What keeping keys and values costs: no cache, concatenation, preallocated, paged."
-    )(cache)
+    app.command("cache", help="What keeping keys and values costs, in four ways.")(cache)
 
 
 def cache(
