@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import typer
 
-from kvarium_engine.bench import cache
+from kvarium_engine.bench import cache, waste
 
-BENCHES: tuple[Callable[[typer.Typer], None], ...] = (cache.add,)
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = (waste.add, cache.add)
 """Each adds the command of one bench."""
 
 
