@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kvarium_engine.options import Options
+from kvarium_engine.scheduling.config import PRIORITY_AGING
 
 TOKEN_VARIABLE = "KVARIUM_ENGINE_TOKEN"
 """Where the token for the backend is read from: an argument would be seen by all users of a machine."""
@@ -98,6 +99,13 @@ def engine(
     scheduling_policy: Annotated[
         str, typer.Option(help="fcfs, or priority (a lower number goes first).")
     ] = "fcfs",
+    priority_aging: Annotated[
+        int | None,
+        typer.Option(
+            help="By priority: so many steps of waiting make up for one level, so that nobody waits for ever. 0: off, as in "
+            f"vLLM. Default {PRIORITY_AGING}."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the mix and of the sampled tokens.")] = 0,
     steps: Annotated[
         int | None, typer.Option(help="End after so many steps; one more may record the end.")
@@ -160,6 +168,7 @@ def engine(
         enable_prefix_caching=enable_prefix_caching,
         free_order=free_order,
         scheduling_policy=scheduling_policy,
+        priority_aging=priority_aging,
         seed=seed,
         steps=steps,
         duration=duration,

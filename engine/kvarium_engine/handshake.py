@@ -49,6 +49,7 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
             "prefix_caching_hash_algo": "sha256_cbor",
             "prefix_caching_hash_seed": config.hash_seed,
             "scheduling_policy": scheduler.policy,
+            "priority_aging": scheduler.priority_aging if scheduler.policy == "priority" else None,
             "free_order": config.free_order,
             "block_size": config.block_size,
             "num_gpu_blocks": config.num_blocks,

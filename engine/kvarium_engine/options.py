@@ -16,7 +16,7 @@ from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.block_pool import FREE_ORDERS
 from kvarium_engine.model.choice import ModelChoice, choose_model
 from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool_size, size_for_model
-from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.config import MOST_AGING, PRIORITY_AGING, SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace
 
@@ -49,6 +49,7 @@ BOUNDS = (
     Bound("--max-num-batched-tokens", "max_num_batched_tokens", 1, MOST_TOKENS),
     Bound("--max-num-seqs", "max_num_seqs", 1, 1 << 20),
     Bound("--max-model-len", "max_model_len", 1, MOST_TOKENS),
+    Bound("--priority-aging", "priority_aging", 0, MOST_AGING),
     Bound("--seed", "seed", 0, _WIRE),
     Bound("--steps", "steps", 1, _WIRE),
     Bound("--audit-interval", "audit_interval", 0, MOST_TOKENS),
@@ -79,6 +80,7 @@ class Options:
     enable_prefix_caching: bool = True
     free_order: str = "lru"
     scheduling_policy: str = "fcfs"
+    priority_aging: int | None = None
     seed: int = 0
     steps: int | None = None
     duration: float | None = None
@@ -126,6 +128,10 @@ def resolve(options: Options) -> Resolved:
     if options.free_order not in FREE_ORDERS:
         raise UsageError(f"--free-order is {' or '.join(FREE_ORDERS)}, not {options.free_order!r}")
     check_sizes(options)
+    if options.priority_aging is not None and options.scheduling_policy == "fcfs":
+        raise UsageError(
+            "--priority-aging belongs to --scheduling-policy priority: first come, first served has no levels"
+        )
     model = _model(options)
     if options.duration is not None and not 0 < options.duration < math.inf:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
@@ -150,6 +156,7 @@ def resolve(options: Options) -> Resolved:
             max_num_seqs=options.max_num_seqs,
             max_model_len=max_model_len,
             policy=options.scheduling_policy,
+            priority_aging=PRIORITY_AGING if options.priority_aging is None else options.priority_aging,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None

@@ -48,6 +48,7 @@ class Mirrored:
         eos_every: int = 0,
         reserve: str | None = None,
         record_text: str = "full",
+        priority_aging: int = 0,
     ) -> None:
         self.sealed: list[Sealed] = []
         self.records: list[AnyRecord] = []
@@ -58,7 +59,7 @@ class Mirrored:
         config = EngineConfig(
             num_blocks=num_blocks,
             block_size=block_size,
-            scheduler=SchedulerConfig(budget, seqs, length, policy),
+            scheduler=SchedulerConfig(budget, seqs, length, policy, priority_aging),
             enable_prefix_caching=caching and reserve is None,
             free_order=free_order,
             tell_hashes=record_text == "none",

@@ -38,9 +38,9 @@ class Request:
     ``id`` is dense (u32), ``name`` the user's string. ``state`` and ``place`` (its ticket in the waiting or in the
     running queue) are None before it is submitted and after its end. ``live`` are its sequences that go on, in the
     order of their index; before the first admission there is none. ``keys`` are the extra keys of its blocks' hashes.
-    ``max_tokens`` is the bound in force; ``watched`` the length of a sequence from which each new token may end it.
-    ``reserved_blocks``: what a contiguous cache sets aside for each of its sequences; 0: blocks are taken when they are
-    needed.
+    ``precedence``: who has the smallest is served first, and preempted last. ``max_tokens`` is the bound in force;
+    ``watched`` the length of a sequence from which each new token may end it. ``reserved_blocks``: what a contiguous cache
+    sets aside for each of its sequences; 0: blocks are taken when they are needed.
     """
 
     __slots__ = (
@@ -52,6 +52,7 @@ class Request:
         "name",
         "params",
         "place",
+        "precedence",
         "priority",
         "prompt",
         "prompt_tokens",
@@ -72,6 +73,7 @@ class Request:
         priority: int,
         max_tokens: int,
         keys: ExtraKeys = NO_KEYS,
+        precedence: int = 0,
     ) -> None:
         self.id = id
         self.name = name
@@ -80,6 +82,7 @@ class Request:
         self.params = params
         self.priority = priority
         self.keys = keys
+        self.precedence = precedence
         self.max_tokens = max_tokens
         stops = params.stop or params.stop_token_ids
         self.watched = self.prompt_tokens + min(params.min_tokens + 1 if stops else max_tokens, max_tokens)

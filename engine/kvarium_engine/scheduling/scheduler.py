@@ -179,7 +179,7 @@ class Scheduler:
         """Who is preempted: the last one that began to run, or the least urgent one."""
         running = self.roster.running
         if self.config.policy == "priority":
-            return max(running, key=lambda request: (request.priority, request.place))
+            return max(running, key=lambda request: (request.precedence, request.place))
         return running[-1]
 
     def _preempt(self, victim: Request, needed_by: Request, plan: StepPlan) -> None:

@@ -20,6 +20,8 @@ export interface RequestFacts {
   readonly maxTokens: number;
   readonly n: number;
   readonly priority: number;
+  /** Of waiting requests the smallest is next; of equals the smallest place. */
+  readonly precedence: number;
 }
 
 export interface SequenceRow {
@@ -130,6 +132,7 @@ export class Requests {
           maxTokens: decision.max_tokens,
           n: decision.n ?? 1,
           priority: decision.priority ?? 0,
+          precedence: decision.precedence ?? 0,
         });
         this.move(decision, false, lanes, fail);
         break;
@@ -222,6 +225,7 @@ export class Requests {
         maxTokens: row.max_tokens,
         n: row.n ?? 1,
         priority: row.priority ?? 0,
+        precedence: row.precedence ?? 0,
       });
       lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
     }

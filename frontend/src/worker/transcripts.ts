@@ -297,6 +297,7 @@ export class Transcripts {
         maxTokens: facts.max_tokens,
         n: facts.n,
         priority: facts.priority,
+        precedence: 0, // it has ended: it waits no more
       });
     }
     found.submitted ??= told.submitted;
