@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.memory.free_queue import FreeQueue
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.scheduler import Scheduler
@@ -39,14 +40,14 @@ def reversed_at_the_head(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 def one_block_less(plain: Callable[..., Any]) -> Callable[..., Any]:
     """The longest hit is one block shorter than it may be."""
-    return lambda self, tokens, most: plain(self, tokens, max(0, most - 1))
+    return lambda self, tokens, most, keys: plain(self, tokens, max(0, most - 1), keys)
 
 
 def newest_duplicate(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Of blocks with one content the last labelled one is hit."""
 
-    def lookup(self: PrefixCache, tokens: bytes, most: int) -> Any:
-        _, contents = plain(self, tokens, most)
+    def lookup(self: PrefixCache, tokens: bytes, most: int, keys: ExtraKeys) -> Any:
+        _, contents = plain(self, tokens, most, keys)
         held = [self._blocks[content] for content in contents]
         return [each if isinstance(each, int) else each[-1] for each in held], contents
 
