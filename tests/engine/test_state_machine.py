@@ -1,4 +1,4 @@
-"""Anything that can be asked of an engine, in any order: the mirror agrees, the invariants hold, nothing leaks."""
+"""Anything that can be asked of an engine, in any order: it does what a naive model says, the mirror agrees, nothing leaks."""
 
 import pytest
 from hypothesis import settings
@@ -6,9 +6,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
 from tests.engine.mirrored import Mirrored, ScriptedRunner, tokens
+from tests.engine.naive_model import NaiveModel
+from tests.plain_state import plain_state
 
 
 class EngineMachine(RuleBasedStateMachine):
@@ -16,18 +20,28 @@ class EngineMachine(RuleBasedStateMachine):
 
     engine: Mirrored
     runner: ScriptedRunner
+    model: NaiveModel | None = None
 
     @initialize(
         blocks=st.integers(4, 24),
         size=st.sampled_from([1, 2, 4, 8]),
-        budget=st.integers(6, 40),
+        budget=st.integers(1, 40),
         seqs=st.integers(1, 6),
         policy=st.sampled_from(["fcfs", "priority"]),
+        aging=st.sampled_from([0, 1, 9]),
         free_order=st.sampled_from(["lru", "unhashed-first"]),
         caching=st.booleans(),
     )
     def start(
-        self, blocks: int, size: int, budget: int, seqs: int, policy: str, free_order: str, caching: bool
+        self,
+        blocks: int,
+        size: int,
+        budget: int,
+        seqs: int,
+        policy: str,
+        aging: int,
+        free_order: str,
+        caching: bool,
     ) -> None:
         self.runner = ScriptedRunner()
         self.runner.eos_every = 12
@@ -35,13 +49,15 @@ class EngineMachine(RuleBasedStateMachine):
             num_blocks=blocks,
             block_size=size,
             budget=budget,
-            seqs=seqs,
+            seqs=min(seqs, budget),
             length=60,
             policy=policy,
+            priority_aging=aging,
             free_order=free_order,
             caching=caching,
             runner=self.runner,
         )
+        self.model = NaiveModel(self.engine)
 
     @rule(
         prefix=st.integers(0, 3),
@@ -51,6 +67,8 @@ class EngineMachine(RuleBasedStateMachine):
         max_tokens=st.one_of(st.none(), st.integers(1, 30)),
         priority=st.integers(0, 2),
         ignore_eos=st.booleans(),
+        lora_name=st.sampled_from([None, None, "a"]),
+        cache_salt=st.sampled_from([None, None, "a", "b"]),
     )
     def submit(
         self,
@@ -61,13 +79,16 @@ class EngineMachine(RuleBasedStateMachine):
         max_tokens: int | None,
         priority: int,
         ignore_eos: bool,
+        lora_name: str | None,
+        cache_salt: str | None,
     ) -> None:
         engine = self.engine
         prompt = tokens(prefix, shared)
         prompt.extend(tokens(100 + own % 3, own))
         n = min(n, engine.engine.config.scheduler.max_num_seqs)
         params = SamplingParams(max_tokens=max_tokens, n=n, ignore_eos=ignore_eos)
-        request = engine.engine.scheduler.submit(prompt, params, priority=priority)
+        keys = ExtraKeys(lora_name, cache_salt)
+        request = engine.engine.scheduler.submit(prompt, params, priority=priority, keys=keys)
         if request.state is None:
             needs = request.worst_case_blocks(engine.pool.block_size)
             assert needs > engine.pool.num_blocks or request.max_tokens < 1
@@ -90,7 +111,12 @@ class EngineMachine(RuleBasedStateMachine):
     @rule()
     def fail_a_forward(self) -> None:
         self.runner.fail_with = RuntimeError("a rule")
+        before = set(self.engine.pool.state.content)
         self.engine.step()
+        if self.runner.fail_with is None:
+            labels = set(self.engine.pool.state.content)
+            assert labels <= before | {NONE}, "no label of a step that failed is left"
+            assert not self.engine.last.sampled
         self.runner.fail_with = None
 
     @rule()
@@ -110,13 +136,33 @@ class EngineMachine(RuleBasedStateMachine):
     def undo_the_last_records_and_follow_them_again(self) -> None:
         engine = self.engine
         fold, records = engine.fold, engine.records
-        digest, usage, op = fold.lanes.digest(), fold.usage(), fold.op
         back = min(5, len(records) - 1)
+        state, earlier = plain_state(fold), Fold(engine.pool.num_blocks, engine.pool.block_size)
+        for record in records[: len(records) - back]:
+            earlier.apply(record)
         for record in reversed(records[len(records) - back :]):
             fold.undo(record)
+        assert plain_state(fold) == plain_state(earlier), "undone, it is what it was then"
         for record in records[len(records) - back :]:
             assert fold.apply(record) == []
-        assert (fold.lanes.digest(), fold.usage(), fold.op) == (digest, usage, op)
+        assert plain_state(fold) == state
+
+    @invariant()
+    def the_model_has_the_same(self) -> None:
+        if self.model is not None:
+            self.model.catch_up()
+            self.model.assert_equal()
+
+    @invariant()
+    def the_fold_has_the_same(self) -> None:
+        engine = self.engine
+        if engine.engine.ledger.pending:
+            return  # what was done since the last step is in no record yet
+        fold, real = engine.fold.keyframe(), engine.engine.snapshot()
+        assert (fold.step, fold.op, fold.digest) == (real.step, real.op, real.digest)
+        assert (fold.blocks, fold.tables, fold.pins) == (real.blocks, real.tables, real.pins)
+        assert (fold.requests, fold.sequences) == (real.requests, real.sequences)
+        assert engine.fold.check_all() == []
 
     @invariant()
     def the_blocks_are_lawful(self) -> None:
