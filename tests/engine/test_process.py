@@ -84,6 +84,7 @@ def test_the_mix_runs_into_a_backend_and_the_summary_says_what_it_did(
     assert_folded_to_nothing(backend)
     assert summary["operations"] == backend.fold.op  # type: ignore[union-attr]
     assert sum(summary["by_kind"].values()) == summary["operations"]
+    assert 0 < summary["prefix_cache_hits"] < summary["prefix_cache_queries"]
     assert [bye.reason for bye in backend.byes] == ["300 steps were made"]
     hello = backend.hello
     assert hello is not None
