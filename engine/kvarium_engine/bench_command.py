@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import typer
 
-from kvarium_engine.bench import cache, sharing, waste
+from kvarium_engine.bench import block_size, cache, sharing, waste
 
-BENCHES: tuple[Callable[[typer.Typer], None], ...] = (sharing.add, waste.add, cache.add)
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = (sharing.add, waste.add, cache.add, block_size.add)
 """Each adds the command of one bench."""
 
 

@@ -255,7 +255,10 @@ BAD_OPTIONS = [
         ["--scheduling-policy", "priority", "--priority-aging", "-1"],
         "--priority-aging must be at least 0, not -1",
     ),
-    (["--max-num-batched-tokens", "8"], "max_num_batched_tokens (8) must not be below max_num_seqs (256)"),
+    (
+        ["--max-num-batched-tokens", "8", "--max-num-seqs", "256"],
+        "max_num_batched_tokens (8) must not be below max_num_seqs (256)",
+    ),
     (["--record-text", "some"], "--record-text is none or full, not 'some'"),
     (["--steps", "0"], "--steps must be at least 1, not 0"),
     (["--duration", "-1"], "--duration must be more than 0 seconds, not -1.0"),

@@ -89,6 +89,8 @@ class Roster:
             raise ValueError(
                 f"{name_of_width} = {params.width} is more than max_num_seqs = {self.config.max_num_seqs}"
             )
+        if name.isdecimal():
+            raise ValueError(f"{name!r} is a request's number: a name has something else than digits in it")
         if name in self._names:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
