@@ -1,4 +1,4 @@
-"""What is meant to differ between kvarium and vLLM 0.32, in one place (reasons: docs/decisions/0009-vllm-as-the-oracle.md).
+"""What is meant to differ between kvarium and vLLM 0.32, in one place (reasons: docs/vllm.md).
 
 Each is either a setting of vLLM's, a translation, or a request or a moment that is left out and counted; no comparison has
 a tolerance.

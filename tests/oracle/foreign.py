@@ -187,9 +187,9 @@ class ForeignFold:
     def _queue(self, *states: str) -> list[str]:
         """The names of the fold's requests in these states, in order."""
         facts = self.fold.state.facts
-        by_priority = self.scheduler.policy.value == "priority" and "running" not in states
+        waiting = "running" not in states
         rows = [
-            (facts[number].priority if by_priority else 0, row.place, facts[number].name)
+            (facts[number].precedence if waiting else 0, row.place, facts[number].name)
             for number, row in self.fold.state.requests.items()
             if row.state in states
         ]

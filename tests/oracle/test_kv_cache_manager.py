@@ -66,13 +66,10 @@ class TwoManagers:
         self.running: list[Line] = []
         self.waiting: list[Line] = []
         self.counts: Counter[str] = Counter()
-        stand_in = SimpleNamespace(
-            kv_cache_manager=self.manager, block_size=size, policy=SimpleNamespace(value="fcfs")
-        )
-        self.stand_in = stand_in
+        self.stand_in = SimpleNamespace(kv_cache_manager=self.manager, block_size=size)
         self._tell_queues()
         self.foreign = ForeignFold(
-            stand_in,
+            self.stand_in,
             vllm_side.HASH_SEED,
             lambda scheduler, sink, audit_interval: VllmSession(
                 self.manager, lambda: [scheduler.running, scheduler.waiting], sink, audit_interval

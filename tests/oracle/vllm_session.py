@@ -81,7 +81,8 @@ class SchedulerSession(VllmSession):
         return [running, *([each for each in waiting if each.priority == one] for one in priorities)]
 
     def _add_request(self, plain: Callable[..., None], request: Request) -> None:
-        self.told.submit(request)
+        by_priority = isinstance(self.scheduler.waiting, PriorityRequestQueue)
+        self.told.submit(request, request.priority if by_priority else 0)
         plain(request)
 
     def _schedule(self, plain: Callable[..., Any], *given: Any, **named: Any) -> Any:
