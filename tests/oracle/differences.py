@@ -51,6 +51,14 @@ def never_fits(request: Request) -> bool:
     return request.state is None
 
 
+# -- freed blocks without a label: to the head in vLLM, to the tail with free_order=lru ----------------------------------
+
+
+def free_to_the_tail(pool: Any) -> None:
+    """Let a pool of vLLM put what it would put at the head of its queue at the tail: all that ``lru`` changes."""
+    pool.free_block_queue.prepend_n = pool.free_block_queue.append_n
+
+
 # -- labels of a step that does not happen -----------------------------------------------------------------------------
 
 
