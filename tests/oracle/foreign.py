@@ -91,6 +91,8 @@ class ForeignFold:
         self.block_size = scheduler.block_size
         self.fold = Fold(self.pool.num_gpu_blocks, self.block_size)
         self.counts: Counter[str] = Counter()
+        self.frames: list[bytes] = []
+        """All that was told, as bytes."""
         self.moves: Counter[tuple[Any, ...]] = Counter()
         self.rows: Counter[Row] = Counter()
         """What was told since these two were last cleared."""
@@ -108,6 +110,7 @@ class ForeignFold:
         self.session.seal()
         for sealed in self._sealed:
             for _, frame in self._encoder.encode(sealed):
+                self.frames.append(frame)
                 record = codec.open_frame(frame)
                 found = self.fold.apply(record)
                 same("what the fold finds wrong", [str(violation) for violation in found], [])
