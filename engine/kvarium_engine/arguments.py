@@ -1,7 +1,13 @@
 """The arguments of commands, read one by one: what is wrong is said in one line, with the value."""
 
 from kvarium_engine.memory.extra_keys import ExtraKeys
-from kvarium_engine.scheduling.sampling_params import MOST_LOGPROBS, MOST_TOKENS, SamplingParams
+from kvarium_engine.scheduling.sampling_params import (
+    MAX_N,
+    MOST_LOGPROBS,
+    MOST_TOKENS,
+    EarlyStopping,
+    SamplingParams,
+)
 from kvarium_ledger.messages import Argument
 
 Args = dict[str, Argument]
@@ -26,6 +32,9 @@ SAMPLING_ARGUMENTS = (
     "frequency_penalty",
     "logit_bias",
     "logprobs",
+    "beam_width",
+    "length_penalty",
+    "early_stopping",
 )
 """What says how a request is sampled and what ends it."""
 
@@ -136,6 +145,15 @@ def _logit_bias(args: Args, vocab_size: int) -> dict[int, float]:
     return bias
 
 
+def _early_stopping(args: Args) -> EarlyStopping:
+    value = args.get("early_stopping", False)
+    if isinstance(value, bool):
+        return value
+    if value == "never":
+        return "never"
+    raise CommandError(f'early_stopping must be false, true or "never", not {value!r}')
+
+
 def sampling_params(args: Args, vocab_size: int) -> SamplingParams:
     """How a request is sampled. Raises :class:`CommandError` or :class:`ValueError`, naming the value."""
 
@@ -146,7 +164,7 @@ def sampling_params(args: Args, vocab_size: int) -> SamplingParams:
         max_tokens=None
         if args.get("max_tokens", 16) is None
         else integer(args, "max_tokens", 16, 1, MOST_PROMPT_TOKENS),
-        n=integer(args, "n", 1, 1, 64),
+        n=integer(args, "n", 1, 1, MAX_N),
         temperature=number(args, "temperature", 1.0),
         top_k=integer(args, "top_k", 0, 0, 1 << 31),
         top_p=number(args, "top_p", 1.0),
@@ -161,4 +179,7 @@ def sampling_params(args: Args, vocab_size: int) -> SamplingParams:
         frequency_penalty=number(args, "frequency_penalty", 0.0),
         logit_bias=_logit_bias(args, vocab_size),
         logprobs=optional("logprobs", MOST_LOGPROBS),
+        beam_width=None if args.get("beam_width") is None else integer(args, "beam_width", 2, 2, MAX_N),
+        length_penalty=number(args, "length_penalty", 1.0),
+        early_stopping=_early_stopping(args),
     )

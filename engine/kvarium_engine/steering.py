@@ -187,7 +187,7 @@ class Steering:
             raise CommandError(
                 f"there is no request {wanted!r} to follow: the last {REMEMBERED} that have run are remembered"
             )
-        return request.first.tokens
+        return request.told
 
     def _submit(self, args: Args, asked_by: str) -> dict[str, Scalar]:
         self._only(args, *SUBMIT_ARGUMENTS)

@@ -10,7 +10,7 @@ from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.block_fold import entry_sums
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import AnyDecision, Change, Finished, SequenceDropped, Submitted
+from kvarium_ledger.decisions import AnyDecision, Change, Finished, Hypothesis, SequenceDropped, Submitted
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.hashes import HASH_BYTES
 from kvarium_ledger.ledger import (
@@ -312,11 +312,13 @@ def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
 
 
 def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
-    """The decisions without what is text: the stops that were met, and cache salts."""
+    """The decisions without what is text: the stops that were met, the last tokens of answers, and cache salts."""
 
     def untold(decision: AnyDecision) -> AnyDecision:
         if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None:
             return msgspec.structs.replace(decision, stop_reason=None)
+        if isinstance(decision, Hypothesis):
+            return msgspec.structs.replace(decision, token=None)
         if isinstance(decision, Submitted) and decision.cache_salt is not None:
             return msgspec.structs.replace(decision, cache_salt=None)
         return decision

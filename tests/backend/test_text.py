@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
+from kvarium_engine.scheduling.request import Request
 from kvarium_ledger import codec
-from kvarium_ledger.decisions import SequenceCreated, SequenceDropped
+from kvarium_ledger.decisions import Hypothesis, SequenceCreated, SequenceDropped
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.ledger import SealedStep
@@ -35,12 +36,16 @@ class Run:
         self.truth: Truth = {}
         self.requests: dict[int, int] = {}
         self.last_seen: dict[int, int] = {}
+        self.asked: dict[int, Request] = {}
         rng = random.Random(seed)
         for _ in range(steps):
             if rng.random() < 0.25:
-                self.engine.submit(
-                    rng.randint(1, 30), max_tokens=rng.randint(1, 20), n=rng.randint(1, 3), ignore_eos=False
+                count = rng.randint(1, 3)
+                how = {"n": count} if rng.random() < 0.6 else {"n": count, "beam_width": count + 1}
+                request = self.engine.submit(
+                    rng.randint(1, 30), max_tokens=rng.randint(1, 20), ignore_eos=False, **how
                 )
+                self.asked[request.id] = request
             if rng.random() < 0.03 and self.engine.roster.requests:
                 self.engine.engine.scheduler.abort(rng.choice(list(self.engine.roster.requests.values())))
             self.engine.step()
@@ -68,9 +73,13 @@ class Run:
 
 @pytest.fixture(scope="module")
 def run() -> Run:
-    found = Run(seed=5)
+    found = Run(seed=9)
     assert found.engine.operations()["release", "preempted"] + found.engine.operations()["free", "preempted"]
     assert found.engine.operations()["share", "fork"]
+    assert any(
+        decision.parent is not None and decision.index >= found.asked[decision.request].params.width
+        for decision in found.engine.decisions(SequenceCreated)
+    ), "beams fork in mid-generation"
     return found
 
 
@@ -116,6 +125,37 @@ def test_the_tokens_of_a_sequence_at_a_record_are_those_that_the_engine_had(
         assert answer["records"] == sorted(answer["records"])
 
 
+def test_the_answers_of_a_beam_search_are_those_that_the_engine_found_as_of_any_record(
+    run: Run, recorded: tuple[RunningServer, str]
+) -> None:
+    server, session = recorded
+    found = [
+        (step.record, decision)
+        for step in run.engine.steps()
+        for decision in step.decisions
+        if isinstance(decision, Hypothesis)
+    ]
+    searches = [request for request in run.asked.values() if request.params.beam_width and request.created]
+    assert {answer.reason for request in searches for answer in request.answers} == {"stop", "length"}
+    for request in searches:
+        url = f"/sessions/{session}/requests/{request.id}/tokens"
+        answer = server.get(url)
+        assert answer["facts"]["beam_width"] == request.params.beam_width
+        told = answer["hypotheses"]
+        assert [(row["score"], row["tokens"], row["reason"]) for row in told] == [
+            (each.score, each.tokens.tolist(), each.reason) for each in request.answers
+        ]
+        assert [row["rank"] for row in told] == list(range(len(told)))
+        for record in {record for record, decision in found if decision.request == request.id}:
+            for at in (max(record - 1, answer["submitted"]), record):
+                known = [
+                    decision for when, decision in found if when <= at and decision.request == request.id
+                ]
+                rows = server.get(url, record=at)["hypotheses"]
+                assert sorted(row["score"] for row in rows) == sorted(each.score for each in known)
+                assert all({**row, "rank": 0} in [{**each, "rank": 0} for each in told] for row in rows)
+
+
 def test_without_a_record_it_is_all_that_was_ever_sampled(
     run: Run, recorded: tuple[RunningServer, str]
 ) -> None:
@@ -141,18 +181,23 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
         for decision in record.decisions
         if isinstance(decision, SequenceDropped)
     }
-    assert {ending["reason"] for ending in dropped.values()} == {"stop", "length"}
+    assert {ending["reason"] for ending in dropped.values()} >= {"stop", None}
     for request in sorted(set(run.requests.values())):
         answer = server.get(f"/sessions/{session}/requests/{request}/tokens")
         own = [sequence for sequence, of in run.requests.items() if of == request]
         assert set(own) <= {row["sequence"] for row in answer["sequences"]}
         for row in answer["sequences"]:
             single = told(server, session, row["sequence"])
-            assert (row["tokens"], row["records"]) == (single["tokens"], single["records"])
+            taken = len(single["tokens"]) - len(row["tokens"])
+            assert (row["tokens"], row["records"]) == (single["tokens"][taken:], single["records"][taken:])
+            assert all(record < row["created"] for record in single["records"][:taken])
+            assert taken == 0 or run.asked[request].params.beam_width
             assert (row["index"] > 0) == (row["parent"] is not None)
             assert row["ending"] == dropped.get(row["sequence"])
         indexed = next(row for row in rows if row["request"] == request)
         assert answer["submitted"] == indexed["submitted_record"]
+        width = answer["facts"].pop("beam_width")
+        assert width == run.asked[request].params.beam_width
         assert answer["facts"] == {name: indexed[name] for name in answer["facts"]}
         assert len(answer["facts"]) == 5
         ending = answer["ending"]

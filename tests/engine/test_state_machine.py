@@ -1,12 +1,14 @@
 """Anything that can be asked of an engine, in any order: the mirror agrees, the invariants hold, nothing leaks."""
 
+from typing import Any
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kvarium_engine.memory.block_table import blocks_for
-from kvarium_engine.scheduling.sampling_params import SamplingParams
+from kvarium_engine.scheduling.sampling_params import EarlyStopping, SamplingParams
 from kvarium_ledger.operations import NONE
 from tests.engine.mirrored import Mirrored, ScriptedRunner, tokens
 
@@ -51,6 +53,8 @@ class EngineMachine(RuleBasedStateMachine):
         max_tokens=st.one_of(st.none(), st.integers(1, 30)),
         priority=st.integers(0, 2),
         ignore_eos=st.booleans(),
+        beams=st.one_of(st.none(), st.integers(2, 4)),
+        early_stopping=st.sampled_from([False, True, "never"]),
     )
     def submit(
         self,
@@ -61,12 +65,17 @@ class EngineMachine(RuleBasedStateMachine):
         max_tokens: int | None,
         priority: int,
         ignore_eos: bool,
+        beams: int | None,
+        early_stopping: EarlyStopping,
     ) -> None:
         engine = self.engine
         prompt = tokens(prefix, shared)
         prompt.extend(tokens(100 + own % 3, own))
-        n = min(n, engine.engine.config.scheduler.max_num_seqs)
-        params = SamplingParams(max_tokens=max_tokens, n=n, ignore_eos=ignore_eos)
+        most = engine.engine.config.scheduler.max_num_seqs
+        how: dict[str, Any] = {"n": min(n, most)}
+        if beams is not None and beams <= most:
+            how = {"n": min(n, beams), "beam_width": beams, "early_stopping": early_stopping}
+        params = SamplingParams(max_tokens=max_tokens, ignore_eos=ignore_eos, **how)
         request = engine.engine.scheduler.submit(prompt, params, priority=priority)
         if request.state is None:
             needs = request.worst_case_blocks(engine.pool.block_size)

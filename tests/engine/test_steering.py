@@ -269,7 +269,8 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
         "stop_token_ids": [7, 9], "min_tokens": 1, "repetition_penalty": 1.2, "presence_penalty": 0.5,
         "frequency_penalty": -0.5, "logit_bias": {"5": -3, "6": 2.5}, "lora_name": "sql", "cache_salt": "pepper",
     }  # fmt: skip
-    assert {*given, "prompt", "chat", "system", "follow", "logprobs"} == set(SUBMIT_ARGUMENTS)
+    beams = {"beam_width": 4, "length_penalty": 0.5, "early_stopping": "never"}
+    assert {*given, *beams, "prompt", "chat", "system", "follow", "logprobs"} == set(SUBMIT_ARGUMENTS)
     engine, steering = steered()
     assert ask(steering, "submit", **given).error is None
     request = engine.roster.find("a")
@@ -287,6 +288,64 @@ def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:
     assert (params.stop, params.stop_token_ids, params.min_tokens) == (("x", "yz"), (7, 9), 1)
     penalties = params.repetition_penalty, params.presence_penalty, params.frequency_penalty
     assert (penalties, params.min_p, params.logit_bias) == ((1.2, 0.5, -0.5), 0.1, {5: -3, 6: 2.5})
+    assert ask(steering, "submit", prompt_tokens=4, n=3, **beams, name="b").error is None
+    params = engine.roster.requests[1].params
+    assert (params.beam_width, params.n, params.length_penalty, params.early_stopping) == (4, 3, 0.5, "never")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ({"beam_width": 1}, "beam_width must be a whole number from 2 to 64, not 1"),
+        ({"beam_width": 33}, "beam_width = 33 is more than max_num_seqs = 32"),
+        ({"beam_width": 2, "n": 3}, "n = 3 answers are more than beam_width = 2 can give"),
+        (
+            {"beam_width": 2, "early_stopping": "now"},
+            "early_stopping must be false, true or \"never\", not 'now'",
+        ),
+        ({"beam_width": 2, "length_penalty": 5}, "length_penalty must be from -4 to 4 (0: off), not 5.0"),
+        ({"length_penalty": 2}, "length_penalty and early_stopping belong to a beam search: give beam_width"),
+        (
+            {"early_stopping": True},
+            "length_penalty and early_stopping belong to a beam search: give beam_width",
+        ),
+        (
+            {"beam_width": 2, "temperature": 0.7},
+            "a beam search draws nothing: leave temperature out (it is 0.7)",
+        ),
+        ({"beam_width": 2, "top_k": 5}, "a beam search draws nothing: leave top_k out (it is 5)"),
+        ({"beam_width": 2, "top_p": 0.5}, "a beam search draws nothing: leave top_p out (it is 0.5)"),
+        ({"beam_width": 2, "min_p": 0.5}, "a beam search draws nothing: leave min_p out (it is 0.5)"),
+        ({"beam_width": 2, "seed": 0}, "a beam search draws nothing: leave seed out (it is 0)"),
+        (
+            {"beam_width": 2, "stop": "x"},
+            "a beam search does not take stop: leave it out; give stop_token_ids",
+        ),
+        (
+            {"beam_width": 2, "presence_penalty": 1},
+            "a beam search does not take presence_penalty: leave it out",
+        ),
+        (
+            {"beam_width": 2, "frequency_penalty": 1},
+            "a beam search does not take frequency_penalty: leave it out",
+        ),
+        ({"beam_width": 2, "logprobs": 0}, "a beam search does not take logprobs: leave it out"),
+    ],
+)
+def test_what_a_beam_search_can_not_take_is_refused_by_name(args: dict[str, Any], message: str) -> None:
+    engine, steering = steered()
+    assert ask(steering, "submit", prompt_tokens=4, **args).error == message
+    assert not engine.roster.requests
+
+
+def test_a_conversation_goes_on_from_the_best_answer_of_a_beam_search() -> None:
+    engine, steering = steered()
+    assert ask(steering, "submit", prompt_tokens=4, beam_width=3, max_tokens=5, name="b").error is None
+    request = engine.roster.find("b")
+    assert request is not None
+    engine.run()
+    assert list(request.told) == list(request.prompt) + list(request.answers[0].tokens)
+    assert len(request.told) == 4 + 5
 
 
 def test_stops_are_recorded_by_how_many_they_are_and_one_text_is_a_list_of_one() -> None:

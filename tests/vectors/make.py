@@ -40,7 +40,7 @@ def engine_session() -> tuple[int, int, list[bytes]]:
     sealed: list[Sealed] = []
     config = EngineConfig(48, 16, SchedulerConfig(256, 8, 48 * 16, "fcfs"), audit_interval=7)
     engine = Engine(config, NullRunner(0, 0.0, 40), Ledger(sealed.append, clock=lambda: 0))
-    mix = Mix(48, 16, 8, seed=2)
+    mix = Mix(48, 16, 8, seed=43)
     for _ in range(60):
         mix.feed(engine)
         engine.step()

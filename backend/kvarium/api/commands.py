@@ -49,6 +49,9 @@ class _Submit(_Args):
     frequency_penalty: float | None = None
     logit_bias: dict[str, float] | None = None
     logprobs: Number | None = None
+    beam_width: Number | None = None
+    length_penalty: float | None = None
+    early_stopping: bool | str | None = None
     lora_name: str | None = None
     cache_salt: str | None = None
     name: str | None = None

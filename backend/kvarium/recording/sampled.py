@@ -1,5 +1,7 @@
 """What a sequence sampled: its tokens, and how likely they were where its request asked for that."""
 
+from bisect import bisect_left
+
 import msgspec
 import numpy as np
 
@@ -56,6 +58,22 @@ class Sampled(msgspec.Struct, kw_only=True):
     def likely(self, place: int) -> Likely | None:
         """How likely the token at ``place`` was; None: nobody asked, or it is lost."""
         return None if self.logprobs is msgspec.UNSET else self.logprobs[place]
+
+
+def line_of(sequences: list[Sampled], sequence: int, before: int | None = None) -> list[tuple[Sampled, int]]:
+    """All that a sequence has said in steps whose records are below ``before``, with what it took over from its parents.
+
+    Each is a sequence and the place among what that one sampled itself.
+    """
+    by_number = {each.sequence: each for each in sequences}
+    line: list[tuple[Sampled, int]] = []
+    branch = by_number.get(sequence)
+    while branch is not None:
+        end = len(branch.records) if before is None else bisect_left(branch.records, before)
+        line[:0] = [(branch, i) for i in range(end)]
+        before = branch.created if before is None else min(before, branch.created)
+        branch = None if branch.parent is None else by_number.get(branch.parent)
+    return line
 
 
 def likely(columns: Logprobs) -> dict[int, Likely]:

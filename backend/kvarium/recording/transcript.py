@@ -2,6 +2,7 @@
 
     submitted ─ prompt ─ created r21.0 ─ 271 318 │ created r21.1 (a fork) ─ 99 … ─ ended
     └ the index knows the record                 └ it takes over what its parent sampled before this step
+                                                   (after its prompt, or in mid-generation, as beams do)
 
 Only what lies between the submission and the wanted record (or the request's end) is read. Who samples in a step is
 told by the step's record, which tokens by the text record behind it: a token bears the number of the step's record.
@@ -16,12 +17,21 @@ import sqlalchemy as sa
 
 from kvarium.errors import OutOfRangeError
 from kvarium.recording import tables
+from kvarium.recording.hypotheses import Answer, answers
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
-from kvarium.recording.sampled import Likely, Sampled, SequenceEnding, likely
+from kvarium.recording.sampled import Sampled, SequenceEnding, likely, line_of
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
-from kvarium_ledger.decisions import Aborted, Finished, Refused, SequenceCreated, SequenceDropped, Submitted
+from kvarium_ledger.decisions import (
+    Aborted,
+    Finished,
+    Hypothesis,
+    Refused,
+    SequenceCreated,
+    SequenceDropped,
+    Submitted,
+)
 from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
 
 NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
@@ -47,6 +57,8 @@ class Facts(msgspec.Struct, kw_only=True):
     max_tokens: int
     n: int
     priority: int
+    beam_width: int | None = None
+    """None: no beam search, or its submission is lost."""
 
 
 class Transcript(msgspec.Struct, kw_only=True):
@@ -66,26 +78,18 @@ class Transcript(msgspec.Struct, kw_only=True):
     why: str | None = None
     gaps: list[tuple[int, int]] = []
     sequences: list[Sampled] = []
+    hypotheses: list[Answer] = []
+    """All that a beam search had found by then, the best first: the first ``n`` are its answers when it has ended."""
 
     def of(self, sequence: int) -> dict[str, Any]:
         """The answer for one sequence, with what it took over from its parent."""
-        by_number = {each.sequence: each for each in self.sequences}
-        own = by_number.get(sequence)
+        own = {each.sequence: each for each in self.sequences}.get(sequence)
         if own is None:
             raise OutOfRangeError(f"sequence {sequence} is not there at record {self.record}")
-        records: list[int] = []
-        tokens: list[int | None] = []
-        logprobs: list[Likely | None] = []
-        before: int | None = None
-        branch: Sampled | None = own
-        while branch is not None:
-            kept = [i for i, record in enumerate(branch.records) if before is None or record < before]
-            records[:0] = [branch.records[i] for i in kept]
-            if branch.tokens is not None:
-                tokens[:0] = [branch.tokens[i] for i in kept]
-            logprobs[:0] = [branch.likely(i) for i in kept]
-            before = branch.created if before is None else min(before, branch.created)
-            branch = None if branch.parent is None else by_number.get(branch.parent)
+        line = line_of(self.sequences, sequence)
+        tokens = None if own.tokens is None else [branch.tokens[i] for branch, i in line if branch.tokens]
+        records = [branch.records[i] for branch, i in line]
+        logprobs = [branch.likely(i) for branch, i in line]
         told: dict[str, Any] = {
             "sequence": sequence,
             "request": self.request,
@@ -93,7 +97,7 @@ class Transcript(msgspec.Struct, kw_only=True):
             "record": self.record,
             "prompt": self.prompt,
             "text": self.text,
-            "tokens": None if own.tokens is None else tokens,
+            "tokens": tokens,
             "records": records,
             "gaps": self.gaps,
         }
@@ -235,6 +239,7 @@ def _facts(row: Submitted | RequestState) -> Facts:
         max_tokens=row.max_tokens,
         n=row.n,
         priority=row.priority,
+        beam_width=row.beam_width if isinstance(row, Submitted) else None,
     )
 
 
@@ -270,6 +275,7 @@ class _Collector:
         self._text: str | None = None
         self._gaps: list[tuple[int, int]] = []
         self._sequences: dict[int, Sampled] = {}
+        self._found: list[tuple[Hypothesis, Step]] = []
         self._step: Step | None = None
         self._facts: Facts | None = None
         self._ending: Ending | None = None
@@ -318,6 +324,8 @@ class _Collector:
                     dropped.ending = SequenceEnding(
                         record=step.record, reason=decision.reason, stop_reason=decision.stop_reason
                     )
+            elif isinstance(decision, Hypothesis):
+                self._found.append((decision, step))
             elif isinstance(decision, (Finished, Aborted, Refused)):
                 self._ending = Ending(
                     record=step.record,
@@ -376,4 +384,5 @@ class _Collector:
             why=why,
             gaps=self._gaps,
             sequences=sequences,
+            hypotheses=answers(self._found, sequences),
         )

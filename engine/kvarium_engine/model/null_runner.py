@@ -1,13 +1,16 @@
 """The null runner: the same scheduler, pool and ledger, and no tensors. Tokens are seeded.
 
 A sampled token depends on the engine's seed, the request's seed, the sequence's index and the position, and on nothing
-else: not on preemptions, not on who ran beside it. So a run is repeated exactly by its seed.
+else: not on preemptions, not on who ran beside it. So a run is repeated exactly by its seed. What a beam may go on with
+depends on the seeds and on the beam's tokens.
 """
 
 import time
+import zlib
 from collections import abc
 
 from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN, VOCABULARY, mix
+from kvarium_engine.scheduling.beam import Candidates, candidates_of
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.step_plan import StepPlan
@@ -15,6 +18,8 @@ from kvarium_engine.scheduling.stopping import barred_tokens
 from kvarium_engine.vocabulary import Message, Vocabulary, byte_piece
 
 _SPAN = VOCABULARY - FIRST_TOKEN
+_STRIDE = 7919
+"""From one candidate of a beam to the next: it has no factor in common with the number of tokens, so all differ."""
 
 
 class Bytes:
@@ -79,6 +84,29 @@ class NullRunner:
                 token = turn % _SPAN + FIRST_TOKEN
         return token
 
+    def _candidates(self, sequence: Sequence) -> Candidates:
+        """Distinct tokens, each less likely than the one before; one of them may be the end token."""
+        request = sequence.request
+        count = candidates_of(request.params, self.eos_tokens)
+        barred = barred_tokens(sequence, self.eos_tokens)
+        turn = mix(self._salt(request, 0) + zlib.crc32(sequence.tokens.tobytes()))
+        tokens: list[int] = []
+        if self.eos_every and turn % self.eos_every == 0 and EOS not in barred:
+            tokens.append(EOS)
+        place = turn
+        while len(tokens) < count:
+            place += _STRIDE
+            token = place % _SPAN + FIRST_TOKEN
+            if token not in barred:
+                tokens.append(token)
+        logprob = 0.0
+        logprobs: list[float] = []
+        for _ in tokens:
+            turn = mix(turn + 1)
+            logprob -= 0.05 + turn % 997 / 997
+            logprobs.append(logprob)
+        return Candidates(tokens, logprobs)
+
     def execute(self, plan: StepPlan) -> list[int]:
         """One token a decode, then each prefill's samples."""
         token = self._token
@@ -86,6 +114,10 @@ class NullRunner:
         for sequence in plan.decodes:
             salt = sequence.salt
             if salt < 0:
+                if sequence.request.params.beam_width is not None:
+                    plan.candidates[sequence.id] = self._candidates(sequence)
+                    tokens.append(0)
+                    continue
                 salt = self._salt(sequence.request, sequence.index)
                 if sequence.request.params.min_tokens:
                     tokens.append(self._allowed(sequence, salt))  # and asked again the next time
@@ -94,6 +126,8 @@ class NullRunner:
             tokens.append(token(salt, sequence.length))
         for prefill in plan.prefills:
             sequence = prefill.sequence
+            if prefill.samples and sequence.request.params.beam_width is not None:
+                plan.candidates[sequence.id] = self._candidates(sequence)
             samples = range(sequence.index, sequence.index + prefill.samples)
             tokens += [self._allowed(sequence, self._salt(sequence.request, index)) for index in samples]
         if self.step_ms:

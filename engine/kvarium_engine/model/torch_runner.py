@@ -13,11 +13,13 @@ from kvarium_engine.kernels.fp8 import Scales
 from kvarium_engine.model.adjust import Adjustment
 from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.batch import Batch, Sample, samples_of
+from kvarium_engine.model.candidates import Beam, candidates
 from kvarium_engine.model.forward import forward
 from kvarium_engine.model.geometry import Geometry, geometry_of
 from kvarium_engine.model.kv_cache import KVCache
 from kvarium_engine.model.logprobs import Asked, logprobs_of
 from kvarium_engine.model.sampler import Draw, sample
+from kvarium_engine.scheduling.beam import candidates_of
 from kvarium_engine.scheduling.sequence import Sequence as DecodeSequence
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_engine.scheduling.stopping import barred_tokens
@@ -83,6 +85,12 @@ class TorchRunner:
             ]
             if asked:
                 plan.logprobs = logprobs_of(logits, asked)
+            searching = [item for item in samples if item.sequence.request.params.beam_width is not None]
+            if searching:
+                found = candidates(logits, [self._beam(item) for item in searching])
+                plan.candidates = {
+                    item.sequence.id: each for item, each in zip(searching, found, strict=True)
+                }
             return tokens
 
     def forward(self, batch: Batch) -> torch.Tensor:
@@ -94,6 +102,8 @@ class TorchRunner:
     def _draw(self, item: Sample) -> Draw:
         request = item.sequence.request
         params = request.params
+        if params.beam_width is not None:
+            return Draw(0.0, 0, 1.0, 0, 0, 0)  # the token means nothing: its candidates do
         # Apart from each other, and from the seeds that requests give themselves.
         seed = params.seed if params.seed is not None else (self._seed + 1) * _SEED_STRIDE + request.id
         return Draw(
@@ -106,6 +116,11 @@ class TorchRunner:
             params.min_p,
             self._adjustment(item.sequence) if params.changes_logits else None,
         )
+
+    def _beam(self, item: Sample) -> Beam:
+        params = item.sequence.request.params
+        adjustment = self._adjustment(item.sequence) if params.changes_logits else None
+        return Beam(item.row, candidates_of(params, self.eos_tokens), adjustment)
 
     def _adjustment(self, sequence: DecodeSequence) -> Adjustment | None:
         request, params = sequence.request, sequence.request.params

@@ -8,18 +8,34 @@
 
 All else (continuous batching, chunks, priorities, ends) is as with paged memory. Several samples of one prompt have a run
 each: the first computes the prompt, of whose logits all of them get their first token, as ever; then each of the others
-computes the prompt again into its own run.
+computes the prompt again into its own run. A beam search, which forks at each step, is refused: without sharing each fork
+would copy all that its parent holds.
 """
 
+from array import array
+
 from kvarium_engine.memory.contiguous import ContiguousPool
+from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.forks import Forks
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.run_writer import RunWriter
+from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.ledger import Ledger
+
+
+class _OwnRuns(Forks):
+    """The samples of a request are there since it was admitted, each with a run of its own."""
+
+    def samples(self, request: Request) -> list[Sequence]:
+        """The prompt is computed once: the other sequences go on by themselves."""
+        request.started = True
+        request.stage = Stage.own
+        return request.live
 
 
 class ContiguousScheduler(Scheduler):
@@ -37,6 +53,23 @@ class ContiguousScheduler(Scheduler):
     ) -> None:
         super().__init__(config, pool, ledger, eos_tokens, vocabulary)
         self.slots = RunWriter(pool, ledger)
+        self.forks = _OwnRuns(pool, self.roster, eos_tokens)
+
+    def submit(
+        self,
+        prompt: "array[int]",
+        params: SamplingParams,
+        name: str = "",
+        priority: int = 0,
+        text: str | None = None,
+        keys: ExtraKeys = NO_KEYS,
+    ) -> Request:
+        """A request comes in. Raises :class:`ValueError`, too, for a beam search."""
+        if params.beam_width is not None:
+            raise ValueError(
+                "a contiguous cache shares no blocks, so it has no beam search: leave beam_width out"
+            )
+        return super().submit(prompt, params, name, priority, text, keys)
 
     def _begin(self, request: Request, budget: int, plan: StepPlan) -> bool:
         """Admit one request, with a run for each of its sequences and its first chunk; False when there is no room."""
@@ -49,15 +82,9 @@ class ContiguousScheduler(Scheduler):
                 roster.wait(request, "fragmentation", n * blocks, pool.num_free, largest=pool.arena.largest)
             return False
         roster.admit(request, request.prompt_tokens, 0, False, None)
-        for index in range(1, n):
-            request.live.append(roster.create_sequence(request, index, request.first))
+        for _ in range(1, n):
+            request.live.append(roster.create_sequence(request, request.first))
         for sequence in request.live:
             sequence.ahead = pool.reserve(blocks, sequence.id)
         self._write(request, request.live[0], min(request.prompt_tokens, budget), plan)
         return True
-
-    def _fork(self, request: Request) -> list[Sequence]:
-        """The prompt is computed once: the other sequences, which are there already, go on by themselves."""
-        request.started = True
-        request.stage = Stage.own
-        return request.live

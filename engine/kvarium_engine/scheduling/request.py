@@ -9,13 +9,25 @@ n = 3:  sequence 0 prefills the prompt alone, then the request forks:
         [prompt 0 … P) ─┬─ r5.0  ──▶ own tokens
                         ├─ r5.1  ──▶ own tokens         one block table each; the prompt's blocks are shared
                         └─ r5.2  ──▶ own tokens
+
+A beam search of width 3 begins as one sequence, too; at each step beams without children are dropped, and one that has
+several forks: its first child keeps its sequence.
+
+        [prompt 0 … P) ─── r5.0 ─┬─ ──▶ r5.0 ─── ──▶ dropped
+                                 ├─ ──▶ r5.1 ─┬─ ──▶ r5.1
+                                 └─ ──▶ r5.2  ├─ ──▶ r5.3
+                                        dropped └ ──▶ r5.4
 """
 
 from array import array
+from bisect import insort
 from enum import Enum
+
+import numpy as np
 
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
+from kvarium_engine.scheduling.beam import Answer, BeamSearch
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.decisions import State
@@ -27,7 +39,7 @@ class Stage(Enum):
     prompt = "prompt"
     """Nothing was sampled yet: sequence 0 computes the prompt, then ``n`` tokens are sampled."""
     prefix = "prefix"
-    """Resumed with several sequences: the first of them computes the prompt, and then the request forks again."""
+    """Resumed with several sequences: the first of them computes what all of them begin with, then it forks again."""
     own = "own"
     """Each sequence computes its own tokens."""
 
@@ -37,13 +49,17 @@ class Request:
 
     ``id`` is dense (u32), ``name`` the user's string. ``state`` and ``place`` (its ticket in the waiting or in the
     running queue) are None before it is submitted and after its end. ``live`` are its sequences that go on, in the
-    order of their index; before the first admission there is none. ``keys`` are the extra keys of its blocks' hashes.
-    ``max_tokens`` is the bound in force; ``watched`` the length of a sequence from which each new token may end it.
-    ``reserved_blocks``: what a contiguous cache sets aside for each of its sequences; 0: blocks are taken when they are
-    needed.
+    order of their index, beams in that of their scores; before the first admission there is none. ``created`` counts those
+    that ever were. ``keys`` are the extra keys of its blocks' hashes. ``max_tokens`` is the bound in force; ``watched`` the
+    length of a sequence from which each new token may end it. ``prefix_tokens`` are computed by one sequence before it
+    forks: the prompt, or on resumption all that the live sequences have in common. ``reserved_blocks``: what a contiguous
+    cache sets aside for each of its sequences; 0: blocks are taken when they are needed. ``answers`` are those of a beam
+    search (``search``), the best first.
     """
 
     __slots__ = (
+        "answers",
+        "created",
         "first",
         "id",
         "keys",
@@ -52,11 +68,13 @@ class Request:
         "name",
         "params",
         "place",
+        "prefix_tokens",
         "priority",
         "prompt",
         "prompt_tokens",
         "reason",
         "reserved_blocks",
+        "search",
         "stage",
         "started",
         "state",
@@ -87,6 +105,10 @@ class Request:
         self.live: list[Sequence] = []
         self.first: Sequence | None = None
         """Sequence 0, also when it has ended before the others."""
+        self.created = 0
+        self.prefix_tokens = self.prompt_tokens
+        self.search: BeamSearch | None = None
+        self.answers: list[Answer] = []
         self.started = False
         self.stage = Stage.prompt
         self.state: State | None = None
@@ -96,8 +118,8 @@ class Request:
 
     @property
     def width(self) -> int:
-        """How many sequences it runs with."""
-        return len(self.live) if self.started else self.params.n
+        """How many sequences it runs with; of a beam search, how many it may run with at any time."""
+        return len(self.live) if self.started and self.params.beam_width is None else self.params.width
 
     @property
     def most_tokens(self) -> int:
@@ -105,21 +127,46 @@ class Request:
         return self.prompt_tokens + self.max_tokens - 1
 
     def worst_case_blocks(self, block_size: int) -> int:
-        """Blocks that it needs when nothing is shared: those of ``n`` whole sequences.
+        """Blocks that it needs when nothing is shared: those of ``n`` whole sequences, or of all beams.
 
         A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves.
         """
         if self.reserved_blocks:
-            return self.params.n * self.reserved_blocks
+            return self.params.width * self.reserved_blocks
         tokens = self.prompt_tokens if self.params.max_tokens is None else self.most_tokens
-        return self.params.n * blocks_for(tokens, block_size)
+        return self.params.width * blocks_for(tokens, block_size)
+
+    def common_prefix(self) -> int:
+        """How many tokens all live sequences begin with; one of each is left to compute."""
+        common = min(sequence.length for sequence in self.live) - 1
+        first = np.frombuffer(self.live[0].tokens, dtype=np.uint32)
+        for sequence in self.live[1:]:
+            other = np.frombuffer(sequence.tokens, dtype=np.uint32)
+            differs = first[:common] != other[:common]
+            if differs.any():
+                common = int(differs.argmax())
+        return common
 
     def recompute(self) -> int:
-        """Tokens that are lost by a preemption: a shared prompt counts once."""
+        """Tokens that are lost by a preemption: what the sequences have in common counts once."""
         computed = [sequence.computed for sequence in self.live]
         if self.stage is Stage.own and len(computed) > 1:
-            return sum(computed) - (len(computed) - 1) * self.prompt_tokens
+            return sum(computed) - (len(computed) - 1) * min(self.common_prefix(), *computed)
         return sum(computed)
+
+    def add_answer(self, answer: Answer) -> None:
+        """A beam search found a whole answer; it stands behind those of an equal score."""
+        insort(self.answers, answer, key=lambda each: -each.score)
+
+    @property
+    def told(self) -> "array[int]":
+        """The prompt with what was said to it: sequence 0's tokens, or those of a beam search's best answer."""
+        if self.answers:
+            return self.prompt + self.answers[0].tokens
+        if self.params.beam_width is not None and self.live:
+            return self.live[0].tokens
+        assert self.first is not None, f"request {self.id} has never run"
+        return self.first.tokens
 
     def __repr__(self) -> str:
         return f"request {self.id} ({self.name}, {self.state}, {self.live})"

@@ -83,8 +83,11 @@ class Roster:
         """
         if not prompt:
             raise ValueError("a prompt has at least one token")
-        if params.n > self.config.max_num_seqs:
-            raise ValueError(f"n = {params.n} is more than max_num_seqs = {self.config.max_num_seqs}")
+        if params.width > self.config.max_num_seqs:
+            name_of_width = "n" if params.beam_width is None else "beam_width"
+            raise ValueError(
+                f"{name_of_width} = {params.width} is more than max_num_seqs = {self.config.max_num_seqs}"
+            )
         if name in self._names:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
@@ -110,6 +113,7 @@ class Roster:
                 max_tokens=most,
                 n=params.n,
                 priority=priority,
+                beam_width=params.beam_width,
                 lora_name=keys.lora_name,
                 cache_salt=keys.cache_salt,
             )
@@ -140,11 +144,17 @@ class Roster:
         needs, has = request.worst_case_blocks(self.pool.block_size), self.pool.num_blocks
         if needs <= has:
             return None
-        n = request.params.n
+        width = request.params.width
         verb, run = ("reserves", " in one run") if request.reserved_blocks else ("may need", "")
-        who = f"each of its {n} sequences" if n > 1 else "it"
-        together = f", together {needs}" if n > 1 else ""
-        return f"{who} {verb} {needs // n} blocks{run}{together}; the pool has {has}", needs, has, "blocks"
+        kind = "sequences" if request.params.beam_width is None else "beams"
+        who = f"each of its {width} {kind}" if width > 1 else "it"
+        together = f", together {needs}" if width > 1 else ""
+        return (
+            f"{who} {verb} {needs // width} blocks{run}{together}; the pool has {has}",
+            needs,
+            has,
+            "blocks",
+        )
 
     def find(self, name_or_id: str | int) -> Request | None:
         """The request in the engine with this name, or with this id."""
@@ -185,16 +195,17 @@ class Roster:
         if self.pool.cache is not None:
             self.hit_statistics.count(admitted)
         if not request.live:
-            request.first = self.create_sequence(request, 0, None)
+            request.first = self.create_sequence(request, None)
             request.live.append(request.first)
         self.running.append(request)
         self.width += request.width
 
-    def create_sequence(self, request: Request, index: int, parent: Sequence | None) -> Sequence:
-        """A sequence of a request begins, with its prompt."""
-        sequence = Sequence(
-            self._next_sequence, request, index, request.prompt[:], parent.id if parent else None
-        )
+    def create_sequence(self, request: Request, parent: Sequence | None) -> Sequence:
+        """A sequence of a request begins, with all tokens of ``parent``, or with the prompt."""
+        tokens = (parent.tokens if parent else request.prompt)[:]
+        index = request.created
+        sequence = Sequence(self._next_sequence, request, index, tokens, parent.id if parent else None)
+        request.created += 1
         self._next_sequence += 1
         self.ledger.decide(
             SequenceCreated(
@@ -210,8 +221,9 @@ class Roster:
     def drop_sequence(self, sequence: Sequence) -> None:
         """A sequence ends before its request does."""
         request = sequence.request
+        width = request.width
         request.live.remove(sequence)
-        self.width -= 1
+        self.width += request.width - width
         ending = sequence.ending
         self.ledger.decide(
             SequenceDropped(
@@ -253,6 +265,7 @@ class Roster:
             sequence.forget()
         if victim.started:
             victim.stage = Stage.prefix if len(victim.live) > 1 else Stage.own
+            victim.prefix_tokens = victim.common_prefix()
 
     def finish(
         self,

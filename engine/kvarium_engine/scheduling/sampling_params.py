@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 MAX_N = 64
+"""Sequences of a request, at most: samples or beams."""
 MOST_TOKENS = (1 << 31) - 1
 """Tokens of one sequence, at most: positions are 32-bit numbers wherever they are told."""
 MOST_LOGPROBS = 20
@@ -12,6 +14,10 @@ MOST_STOPS = 64
 LONGEST_STOP = 1000
 """Characters of a stop string."""
 MOST_BIASES = 1024
+MOST_PENALTY = 4
+"""The length penalty's bound: a length to this power is an f32."""
+
+EarlyStopping = Literal[False, True, "never"]
 
 
 def _within(name: str, value: float, low: float, high: float, means: str = "") -> None:
@@ -35,6 +41,11 @@ class SamplingParams:
     relative to the likeliest. ``logprobs``: so many of the likeliest tokens are told with each sampled one (0: only
     itself; None: nothing).
 
+    ``beam_width``: a beam search of so many beams in place of sampling, of whose answers the ``n`` best are given; None: none.
+    ``length_penalty`` and ``early_stopping`` are those of transformers: an answer's score is divided by its length to the power
+    of the one; the other says when the search is over (:mod:`kvarium_engine.scheduling.beam`). As there, ``min_tokens``,
+    ``logit_bias`` and ``repetition_penalty`` change the log probabilities; what only drawing or sampled tokens know is refused.
+
     Raises :class:`ValueError`, naming the value and the bounds, for one out of range.
     """
 
@@ -54,6 +65,9 @@ class SamplingParams:
     frequency_penalty: float = 0.0
     logit_bias: Mapping[int, float] = field(default_factory=dict, hash=False)
     logprobs: int | None = None
+    beam_width: int | None = None
+    length_penalty: float = 1.0
+    early_stopping: EarlyStopping = False
     changes_logits: bool = field(init=False, repr=False, compare=False, default=False)
     """Something is done to the logits before the temperature."""
 
@@ -79,6 +93,7 @@ class SamplingParams:
             _within(f"logit_bias of token {token}", bias, -100, 100)
         if self.logprobs is not None:
             _within("logprobs", self.logprobs, 0, MOST_LOGPROBS)
+        self._check_beams()
         changes = self.min_tokens > 0 or bool(self.logit_bias) or self.penalizes
         object.__setattr__(self, "changes_logits", changes)
 
@@ -96,6 +111,48 @@ class SamplingParams:
             raise ValueError(
                 f"min_tokens must be from 0 to {'max_tokens = ' if self.max_tokens else ''}{most}, not {self.min_tokens}"
             )
+
+    def _check_beams(self) -> None:
+        if self.early_stopping not in (False, True, "never"):
+            raise ValueError(f'early_stopping must be false, true or "never", not {self.early_stopping!r}')
+        _within("length_penalty", self.length_penalty, -MOST_PENALTY, MOST_PENALTY, "0: off")
+        width = self.beam_width
+        if width is None:
+            if self.length_penalty != 1 or self.early_stopping is not False:
+                raise ValueError("length_penalty and early_stopping belong to a beam search: give beam_width")
+            return
+        if not 2 <= width <= MAX_N:
+            raise ValueError(
+                f"beam_width must be from 2 to {MAX_N}, not {width} (for one beam leave it out, with temperature 0)"
+            )
+        if self.n > width:
+            raise ValueError(f"n = {self.n} answers are more than beam_width = {width} can give")
+        # A temperature of 1 leaves the probabilities as they are, and 0 asks for what a beam search does anyway.
+        drawing = {
+            "temperature": self.temperature not in (0, 1),
+            "top_k": self.top_k != 0,
+            "top_p": self.top_p != 1,
+            "min_p": self.min_p != 0,
+            "seed": self.seed is not None,
+        }
+        refused = {
+            "stop": bool(self.stop),
+            "presence_penalty": self.presence_penalty != 0,
+            "frequency_penalty": self.frequency_penalty != 0,
+            "logprobs": self.logprobs is not None,
+        }
+        name = next((name for name, is_given in drawing.items() if is_given), None)
+        if name is not None:
+            raise ValueError(f"a beam search draws nothing: leave {name} out (it is {getattr(self, name)})")
+        name = next((name for name, is_given in refused.items() if is_given), None)
+        if name is not None:
+            instead = "; give stop_token_ids" if name == "stop" else ""
+            raise ValueError(f"a beam search does not take {name}: leave it out{instead}")
+
+    @property
+    def width(self) -> int:
+        """How many sequences run at once."""
+        return self.beam_width or self.n
 
     @property
     def penalizes(self) -> bool:

@@ -20,6 +20,7 @@ from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.forks import Forks
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.roster import Roster
 from kvarium_engine.scheduling.sampling_params import SamplingParams
@@ -71,6 +72,7 @@ class Scheduler:
         self.vocabulary = vocabulary
         self.roster = Roster(config, pool, ledger)
         self.slots = SlotWriter(pool, ledger)
+        self.forks = Forks(pool, self.roster, eos_tokens)
         self._blocked: _Blocked | None = None
 
     # -- from outside, between steps ----------------------------------------------------------------------------
@@ -149,10 +151,14 @@ class Scheduler:
         """(sequence, tokens) of a request that are next, within ``budget`` tokens."""
         if request.stage is not Stage.own:
             sequence = request.live[0]
-            return [(sequence, min(request.prompt_tokens - sequence.computed, budget))]
+            return [(sequence, min(request.prefix_tokens - sequence.computed, budget))]
         wants: list[tuple[Sequence, int]] = []
+        # Beams go on together: until all of them can, each keeps its last token back.
+        kept = 0
+        if request.params.beam_width is not None:
+            kept = int(sum(sequence.length - sequence.computed for sequence in request.live) > budget)
         for sequence in request.live:
-            tokens = min(sequence.length - sequence.computed, budget)
+            tokens = min(sequence.length - sequence.computed - kept, budget)
             if tokens:
                 wants.append((sequence, tokens))
                 budget -= tokens
@@ -209,7 +215,8 @@ class Scheduler:
         self.slots.prefill(sequence, tokens)
         samples = 0
         if sequence.computed == sequence.length and request.stage is not Stage.prefix:
-            samples = request.params.n if request.stage is Stage.prompt else 1
+            is_forking = request.stage is Stage.prompt and request.params.beam_width is None
+            samples = request.params.n if is_forking else 1
         plan.prefills.append(Prefill(sequence, start, tokens, samples))
 
     # -- a step: waiting requests -------------------------------------------------------------------------------
@@ -235,7 +242,7 @@ class Scheduler:
         """Admit one request, with its prefix hits and its first chunk; False when the blocks do not suffice."""
         pool, cache, size = self.pool, self.pool.cache, self.pool.block_size
         source = request.live[0].tokens if request.live else request.prompt
-        target = request.prompt_tokens if request.stage is Stage.prefix else len(source)
+        target = request.prefix_tokens if request.stage is Stage.prefix else len(source)
         if not pool.num_free:
             self.roster.wait(request, "blocks", blocks_for(min(target, budget), size), 0)
             return False
@@ -293,17 +300,19 @@ class Scheduler:
         for prefill in plan.prefills:
             request = prefill.sequence.request
             if request.stage is Stage.prompt and prefill.samples:
-                sampled += self._fork(request)
-            elif request.stage is Stage.prefix and prefill.sequence.computed == request.prompt_tokens:
-                self._fork_again(request)
+                sampled += self.forks.samples(request)
+            elif request.stage is Stage.prefix and prefill.sequence.computed == request.prefix_tokens:
+                self.forks.again(request)
             elif prefill.samples:
                 sampled.append(prefill.sequence)
         assert len(sampled) == len(tokens), f"{len(tokens)} tokens were sampled for {len(sampled)} sequences"
         if not sampled:
             return
+        ended: dict[Request, list[Sequence]] = {}
+        if plan.candidates:
+            sampled, tokens = self._search(plan, sampled, tokens, ended)
         self.ledger.sampled([sequence.id for sequence in sampled], tokens, plan.logprobs)
         eos = self.eos_tokens
-        ended: dict[Request, list[Sequence]] = {}
         for sequence, token in zip(sampled, tokens, strict=True):
             sequence.tokens.append(token)
             sequence.length = length = sequence.length + 1
@@ -315,63 +324,36 @@ class Scheduler:
         for request in sorted(ended, key=lambda request: request.place or 0.0):
             self._end(request, ended[request])
 
-    def _fork(self, request: Request) -> list[Sequence]:
-        """The prompt is computed: ``n`` sequences share it from here on."""
-        parent = request.live[0]
-        for index in range(1, request.params.n):
-            child = self.roster.create_sequence(request, index, parent)
-            self._share(parent, child)
-            request.live.append(child)
-        request.started = True
-        request.stage = Stage.own
-        return request.live
+    def _search(
+        self, plan: StepPlan, sampled: list[Sequence], tokens: list[int], ended: dict[Request, list[Sequence]]
+    ) -> tuple[list[Sequence], list[int]]:
+        """The sampled sequences and tokens with beams that go on in place of those that were computed.
 
-    def _fork_again(self, request: Request) -> None:
-        """A resumed request: its other sequences share the prompt again, and each hits what is cached of its own tokens.
-
-        The first one keeps the block that it has just computed the end of the prompt in.
+        Beams stand behind the others; a request whose search is over goes to ``ended``, with no sequence.
         """
-        parent = request.live[0]
-        request.stage = Stage.own
-        whole = request.prompt_tokens // self.pool.block_size
-        for child in request.live[1:]:
-            hits, contents = self._cached(child)
-            if len(hits) > whole:
-                if whole:
-                    self.pool.fork(parent.table[:whole], child.id)
-                self._enter_hits(child, parent.table[:whole], hits, contents)
+        others = [number for number, sequence in enumerate(sampled) if sequence.id not in plan.candidates]
+        found = [sampled[number] for number in others]
+        chosen = [tokens[number] for number in others]
+        numbers = {number: place for place, number in enumerate(others)}
+        plan.logprobs = [each._replace(number=numbers[each.number]) for each in plan.logprobs]
+        searching = [sequence for sequence in sampled if sequence.id in plan.candidates]
+        for request in dict.fromkeys(sequence.request for sequence in searching):
+            step = self.forks.beams(request, plan.candidates)
+            if step is None:
+                ended[request] = []
             else:
-                self._share(parent, child)
-        if parent.computed == whole * self.pool.block_size:
-            hits, contents = self._cached(parent)
-            if len(hits) > whole:
-                self._enter_hits(parent, parent.table, hits, contents)
-
-    def _cached(self, sequence: Sequence) -> tuple[list[int], list[int]]:
-        """The blocks and contents of the longest cached prefix of a sequence; one token is left to compute."""
-        cache = self.pool.cache
-        if cache is None:
-            return [], []
-        most = (sequence.length - 1) // self.pool.block_size
-        return cache.lookup(sequence.tokens.tobytes(), most, sequence.request.keys)
-
-    def _enter_hits(self, sequence: Sequence, table: list[int], hits: list[int], contents: list[int]) -> None:
-        """The hits behind ``table`` become entries of a sequence's table."""
-        self.pool.hit(hits[len(table) :], sequence.id, len(table))
-        sequence.table = table + hits[len(table) :]
-        sequence.computed = len(hits) * self.pool.block_size
-        sequence.labelled = len(hits)
-        sequence.content = contents[-1]
-
-    def _share(self, parent: Sequence, child: Sequence) -> None:
-        self.pool.fork(parent.table, child.id)
-        child.table = parent.table.copy()
-        child.computed = parent.computed
-        child.labelled = parent.labelled
-        child.content = parent.content
+                found += step[0]
+                chosen += step[1]
+        return found, chosen
 
     def _end(self, request: Request, sequences: list[Sequence]) -> None:
-        """Sequences have ended: drop them, or finish their request with the last of them, and with those that ended as it."""
+        """Sequences have ended: drop them, or finish their request with the last of them, and with those that ended as it.
+
+        A beam search is over as a whole, and as its best answer.
+        """
+        if request.params.beam_width is not None:
+            self._finish(request, request.answers[0].reason, stop_reason=request.answers[0].stop_reason)
+            return
         last: Ending | None = sequences[-1].ending if len(sequences) == len(request.live) else None
         for sequence in sequences:
             if last is None or sequence.ending != last:

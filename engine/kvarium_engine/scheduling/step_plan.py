@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from kvarium_engine.scheduling.beam import Candidates
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.ledger import TokenLogprobs
@@ -11,7 +12,8 @@ from kvarium_ledger.ledger import TokenLogprobs
 class Prefill(NamedTuple):
     """``tokens`` tokens of ``sequence`` from position ``start``; then ``samples`` tokens are sampled of its last logits.
 
-    ``samples`` is 0 for a chunk that is not the last, 1 for the last one, and ``n`` for a prompt that is about to fork.
+    ``samples`` is 0 for a chunk that is not the last, 1 for the last one, and ``n`` for a prompt that is about to fork (of a
+    beam search 1: its beams come of the candidates).
     """
 
     sequence: Sequence
@@ -26,7 +28,9 @@ class StepPlan:
 
     ``copies`` are (source, target) blocks, copied in all layers *before* anything is written. ``decodes`` compute one
     token each, the last known one, and sample the next. Slots are those of the sequences' block tables. The runner leaves
-    in ``logprobs`` what it was asked for, numbered by the tokens that it returns.
+    in ``logprobs`` what it was asked for, numbered by the tokens that it returns, and in ``candidates``, by the sequence's id,
+    what each beam may go on with: as many as :func:`~kvarium_engine.scheduling.beam.candidates_of` says. The token that it
+    returns for a beam means nothing.
     """
 
     step: int
@@ -35,6 +39,7 @@ class StepPlan:
     copies: list[tuple[int, int]] = field(default_factory=list)
     tokens: int = 0
     logprobs: list[TokenLogprobs] = field(default_factory=list)
+    candidates: dict[int, Candidates] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:

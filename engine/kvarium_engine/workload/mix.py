@@ -3,6 +3,7 @@
     chat       a system prompt that many share, then words of one's own          prefix hits on blocks in use
     follow-up  a chat that has just ended goes on: its text, and some more       hits on freed blocks (reuse)
     samples    n = 2 … 5 samples of one prompt                                   forks, copy-on-write, releases
+    search     a beam search, 2 … 4 beams of one prompt                          forks and drops in mid-generation
     document   a long text; some are asked about again                           long prefills, evictions
     oversize   one that can never fit                                            a refusal
 
@@ -75,7 +76,7 @@ class Mix:
         draw, size = self._random, self._size
         self._count += 1
         kind = draw.random()
-        n, chat = 1, kind < 0.42
+        n, width, chat = 1, None, kind < 0.42
         priority = draw.choice((0, 0, 0, 1, 2))
         followed = self._ended_chat() if kind < 0.30 else None
         if kind > 0.997 and self._most_n > 1:
@@ -94,6 +95,8 @@ class Mix:
             prompt.extend(self._tokens("words", self._count, draw.randrange(1, 2 * size + 1)))
             n = min(draw.choice((2, 3, 4, 5, 5)), self._most_n)
             output = draw.randrange(2, max(size, 3))
+            if kind > 0.83 and n > 1:
+                width, n = min(n, 4), n - 1
         else:
             number = self._documents - draw.randrange(_RECENT_DOCUMENTS)
             if draw.random() < 0.7 or number < 0:
@@ -104,7 +107,10 @@ class Mix:
             prompt.extend(self._tokens("words", self._count, draw.randrange(1, size + 1)))
             output = draw.randrange(4, 2 * size + 5)
         request = engine.scheduler.submit(
-            prompt, SamplingParams(max_tokens=output, n=n), name=f"mix-{self._count}", priority=priority
+            prompt,
+            SamplingParams(max_tokens=output, n=n, beam_width=width),
+            name=f"mix-{self._count}",
+            priority=priority,
         )
         if chat and request.state is not None:
             self._chats.append(request)

@@ -3,6 +3,7 @@
  *
  *     r21    prompt ─┬─ r21.0   271 (record 40)   318 (42)   9 (44)
  *                    └─ r21.1    99 (40)          17 (42)            created by a fork: it has its parent's prompt
+ *                         └─ r21.2                 5 (42)            created in mid-generation: it has 99 as well
  *
  * Tokens are only ever added, each under the record of the step that sampled it, in whatever order records are folded:
  * what there was at a record is what stands under records up to it, so nothing has to be undone. What this page did not
@@ -117,8 +118,8 @@ export class Transcripts {
     const found = this.all.get(request)?.hypotheses.at(record) ?? [];
     return found.map((each, rank): Answer => {
       const { tokens } = this.sampled(request, each.sequence, each.record - 1);
-      const isHere = each.token !== null && tokens.length >= each.taken;
-      return { ...each, rank, tokens: isHere ? [...tokens.slice(0, each.taken), each.token!] : null };
+      const isHere = each.token !== null && tokens.length === each.taken;
+      return { ...each, rank, tokens: isHere ? [...tokens, each.token!] : null };
     });
   }
 

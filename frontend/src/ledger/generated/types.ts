@@ -157,9 +157,9 @@ export interface SequenceDropped {
 /**
  * A beam search has found a whole answer: the ``tokens`` that ``sequence`` had sampled, and ``token`` after them.
  *
- * ``token`` is that by which it ended (it enters no sequence's table); None: it ended at its length. ``score`` is the sum
- * of its tokens' log probabilities, divided by its length to the power of the length penalty. The answers of a request
- * are the ``n`` of the highest score; of equal ones the earlier.
+ * ``token`` is that by which it ended, and enters no sequence; None: text is not recorded. ``score`` is the sum of its
+ * tokens' log probabilities, divided by their number to the power of the length penalty. The answers of a request are the
+ * ``n`` of the highest score; of equal ones the earlier.
  */
 export interface Hypothesis {
   kind: 'hypothesis';
