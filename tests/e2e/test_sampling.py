@@ -9,10 +9,11 @@ from playwright.sync_api import expect
 
 from kvarium_ledger.encoder import Encoder
 from tests.backend.hand_engine import record_of
+from tests.backend.running_server import wait_for
 from tests.backend.server_process import ServerProcess, serving
 from tests.e2e.conftest import Pages
-from tests.e2e.page import ready, seek
-from tests.e2e.writing import number, playground, send, told, typed
+from tests.e2e.page import ready, seek, wait_light
+from tests.e2e.writing import number, playground, send, told, typed, words
 from tests.engine.likely_runner import LikelyRunner
 from tests.engine.mirrored import Mirrored
 
@@ -149,3 +150,53 @@ def test_how_likely_tokens_were_is_shown_where_it_was_asked_for(open_page: Pages
         expect(page.locator(".inspector .said.sampled")).to_have_count(1)
         expect(page.locator(".inspector .token")).to_have_count(0)
         expect(page.get_by_label("shade by probability")).to_have_count(0)
+
+
+def test_a_beam_search_shows_its_candidates_and_its_answers_as_of_any_record(
+    idle: ServerProcess, open_page: Pages
+) -> None:
+    page = playground(idle, open_page)
+    page.get_by_role("button", name="Sampling").click()
+    card = send(page, "the best of four", beam_width=4, n=2, max_tokens=30, length_penalty=2)
+    inspector = page.locator(".inspector")
+    expect(inspector.locator(".pairs")).to_contain_text("beam width")
+    expect(card.locator(".state")).to_contain_text("finished")
+    answer = told(page, f"requests/{number(card)}/tokens")
+    found = answer["hypotheses"]
+    assert len(found) >= 2
+    rows = inspector.locator(".answers .voice")
+    expect(rows).to_have_count(min(len(found), 24))
+    pieces = {int(token): piece for token, piece in told(page, "pieces")["pieces"].items()}
+    for row, each in zip(rows.all(), found, strict=False):
+        expect(row).to_contain_text(f"{each['score']:.3f}")
+        expect(row).to_contain_text(f"{len(each['tokens'])} tokens · {each['reason']} at step {each['step']}")
+        assert (row.locator(".said").text_content() or "").strip() == words(each["tokens"], pieces).strip()
+    # The two that were asked for are the answers, the others merely were found.
+    expect(inspector.locator(".answers .beyond")).to_have_count(min(len(found), 24) - 2)
+    expect(inspector.locator(".answers .note")).to_have_text(f"{len(found)} found, the best 2 are given")
+    # Back where it searched: who lived then, with what each had taken over.
+    steps = told(page, "steps")
+    at = dict(zip(steps["record"], steps["step"], strict=True))
+    forks = sorted(row["created"] for row in answer["sequences"] if row["parent"] is not None)
+    record = forks[len(forks) // 2]
+    wait_for(lambda: record in at)
+    seek(page, at[record])
+    alive = [
+        row
+        for row in answer["sequences"]
+        if row["created"] <= record and not (row["ending"] and row["ending"]["record"] <= record)
+    ]
+    assert len(alive) == 4
+    candidates = inspector.locator(".conversation > .voice")
+    expect(candidates).to_have_count(4)
+    expect(inspector.locator(".conversation > .head .note")).to_have_text("4 of 4")
+    labels = {row["sequence"]: f"r{number(card)}.{row['index']}" for row in answer["sequences"]}
+    for row, each in zip(candidates.all(), alive, strict=True):
+        expect(row.locator(".link")).to_have_text(labels[each["sequence"]])
+        if each["parent"] is not None:
+            expect(row).to_contain_text(f"from {labels[each['parent']]}")
+        line = told(page, f"sequences/{each['sequence']}/tokens?record={record}")["tokens"]
+        assert (row.locator(".said").text_content() or "").strip() == words(line, pieces).strip()
+    now = [each for each in found if each["record"] <= record]
+    expect(rows).to_have_count(len(now))
+    wait_light(page, "green")

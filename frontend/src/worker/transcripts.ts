@@ -117,8 +117,8 @@ export class Transcripts {
     const found = this.all.get(request)?.hypotheses.at(record) ?? [];
     return found.map((each, rank): Answer => {
       const { tokens } = this.sampled(request, each.sequence, each.record - 1);
-      const isHere = each.token !== null && tokens.length >= each.taken;
-      return { ...each, rank, tokens: isHere ? [...tokens.slice(0, each.taken), each.token!] : null };
+      const isHere = each.token !== null && tokens.length === each.taken;
+      return { ...each, rank, tokens: isHere ? [...tokens, each.token!] : null };
     });
   }
 
