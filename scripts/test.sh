@@ -3,7 +3,7 @@
 #
 #   .venv-light   every test that needs no torch, in an environment that has none
 #   .venv         those marked `model`; without torch in it (make ENGINE=0) they are left out, and that is said
-#   the oracle's  with --size full: tests/oracle, against vLLM's own pool and scheduler (scripts/oracle.sh makes it)
+#   vLLM          tests/oracle in .venv, against vLLM's own pool and scheduler, which scripts/oracle.sh fetches meanwhile
 #
 # All run, whatever becomes of the first; the last lines say where what ran. The environments, the front end and the model
 # are there already (make test sees to it).
@@ -19,7 +19,8 @@ else
 fi
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+fetching=''
+trap '[[ -z $fetching ]] || kill "$fetching" 2>/dev/null; rm -rf "$work"' EXIT
 nothing_found=5 statuses=()
 
 part() { # NAME ENVIRONMENT [pytest arguments]
@@ -32,24 +33,34 @@ part() { # NAME ENVIRONMENT [pytest arguments]
   statuses+=("$status")
 }
 
+# An argument that names other tests than the oracle's is not for it.
+oracle=1 named=''
+for argument; do
+  if [[ $argument == tests/oracle* ]]; then named=1; elif [[ $argument == tests* ]]; then oracle=''; fi
+done
+if [[ -n $oracle ]]; then
+  # A slow network must not hold the run for ever; macOS has no timeout.
+  if command -v timeout >/dev/null; then limited='timeout 600'; else limited=''; fi
+  nice $limited scripts/oracle.sh --packages >"$work/packages" 2>"$work/fetched" </dev/null &
+  fetching=$!
+fi
+
 KVARIUM_EXPECT_LIGHT=1 part "without torch (.venv-light)" .venv-light --part light "$@"
 if .venv/bin/python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("torch") is None)'; then
   part "with torch (.venv)" .venv --part model "$@"
 else
   echo "with torch: not run, there is none in .venv (made with ENGINE=0)" >>"$work/told"
 fi
-# An argument that names other tests than the oracle's is not for it.
-full='' elsewhere='' previous=''
-for argument; do
-  [[ "$previous $argument" == "--size full" || $argument == --size=full ]] && full=1
-  [[ $argument == tests* && $argument != tests/oracle* ]] && elsewhere=1
-  previous=$argument
-done
-if [[ -n $full && -z $elsewhere ]]; then
-  if oracle=$(scripts/oracle.sh --environment); then
-    PYTHONPATH=engine part "vLLM as the oracle (its own environment)" "$oracle" tests/oracle "$@"
+if [[ -n $oracle ]]; then
+  status=0
+  wait "$fetching" || status=$?
+  fetching=''
+  cat "$work/fetched"
+  if ((status == 0)); then
+    [[ -n $named ]] || set -- tests/oracle "$@"
+    PYTHONPATH=$(tail -n 1 "$work/packages") part "against vLLM" .venv "$@"
   else
-    echo "vLLM as the oracle: not run, its environment could not be had (scripts/oracle.sh)" >>"$work/told"
+    printf 'against vLLM: SKIPPED (status %d): %s\n' "$status" "$(tail -n 1 "$work/fetched")" >>"$work/told"
   fi
 fi
 

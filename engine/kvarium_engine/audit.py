@@ -125,6 +125,7 @@ class Auditor:
                     max_tokens=request.max_tokens,
                     n=request.params.n,
                     priority=request.priority,
+                    precedence=request.precedence,
                 )
                 for request in self.roster.requests.values()
                 if request.state is not None and request.place is not None

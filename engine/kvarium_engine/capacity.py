@@ -11,6 +11,12 @@ from kvarium_engine.memory.block_table import blocks_for
 
 GIB = 1 << 30
 
+_RESERVED = {
+    "max": "{run} for each sequence",
+    "power-of-two": "for each sequence its prompt, and max_tokens rounded up to a power of two: at most {run}",
+    "exact": "for each sequence its prompt and max_tokens: at most {run}",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
@@ -48,14 +54,28 @@ class Capacity:
 
     @property
     def contiguous_requests(self) -> int:
-        """Requests that fit at once when each reserves that."""
-        return self.tokens // self.max_model_len
+        """Requests that fit at once when each reserves that, in whole blocks."""
+        return self.num_blocks // blocks_for(self.max_model_len, self.block_size)
 
-    def lines(self) -> list[str]:
-        """Size and concurrency, as vLLM's log tells them at the start of a server."""
+    def lines(self, reservation: str | None = None) -> list[str]:
+        """Size and concurrency, as vLLM's log tells them at the start of a server.
+
+        ``reservation``: how contiguous memory is reserved; None: it is paged.
+        """
         size = (
             f"KV cache: {self.bytes / GIB:.2f} GiB, {self.num_blocks:,} blocks of {self.block_size} = "
             f"{self.tokens:,} tokens ({self.bytes_per_token:,} bytes a token)"
         )
-        most = f"{self.max_model_len:,} tokens per request: {self.maximum_concurrency:.2f}x"
-        return [size, f"maximum concurrency for {most}"]
+        most = f"maximum concurrency for {self.max_model_len:,} tokens per request"
+        if reservation is None:
+            return [size, f"{most}: {self.maximum_concurrency:.2f}x"]
+        blocks = blocks_for(self.max_model_len, self.block_size)
+        run = f"{blocks:,} blocks"
+        if self.bytes_per_token:
+            run += f" ({blocks * self.bytes_per_block / GIB:.2f} GiB)"
+        reserved = _RESERVED[reservation].format(run=run)
+        return [
+            size,
+            f"contiguous memory, without a prefix cache: it reserves {reserved}",
+            f"{most}: {self.contiguous_requests:,}x",
+        ]

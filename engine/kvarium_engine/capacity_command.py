@@ -4,7 +4,6 @@ import json
 import math
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, CardUse, kv_cache
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import ModelChoice, check_dtypes, dtypes
 from kvarium_engine.model.geometry import KV_DTYPE_BYTES, read_config
-from kvarium_engine.model.store import KNOWN, find_config
+from kvarium_engine.model.store import find_config, name_of
 from kvarium_engine.model.weights import weight_bytes
 from kvarium_engine.options import Options, check_sizes
 from kvarium_engine.pool_size import KV_CACHE_MEMORY_BYTES, size_for_model
@@ -126,11 +125,13 @@ def answer(asked: Asked) -> Answer:
     path = find_config(asked.model)
     config, geometry = read_config(path)
     refuse_other_caches(config, asked.model)
+    dtype, kv_dtype = dtypes(geometry, asked.dtype, asked.kv_cache_dtype)
     model = ModelChoice(
-        name=_name(asked.model, path),
-        folder=path.parent,
+        name=name_of(asked.model, path),
+        config=path,
         geometry=geometry,
-        **dtypes(geometry, asked.dtype, asked.kv_cache_dtype),
+        dtype=dtype,
+        kv_dtype=kv_dtype,
     )
     weights, weights_from = weight_bytes(config, geometry, path.parent, model.dtype)
     if asked.weights_gib is not None:
@@ -197,12 +198,6 @@ def _check_card(asked: Asked) -> None:
             raise UsageError(f"--gpu-memory and {option} both size the pool: give one")
 
 
-def _name(model: str, path: Path) -> str:
-    if model in KNOWN:
-        return model
-    return path.parent.name if path.name == "config.json" else path.stem
-
-
 def size(count: int) -> str:
     """Bytes for a person; the small ones exactly too."""
     if count < 1024:
@@ -222,7 +217,8 @@ def capacity(
     model: Annotated[
         str,
         typer.Argument(
-            metavar="MODEL", help="A name that `kvarium models ls` lists, a model's folder, or a config.json."
+            metavar="MODEL",
+            help="A name that `kvarium models ls` lists, a model's folder, a config.json, or an id of the hub (org/name).",
         ),
     ],
     dtype: Annotated[

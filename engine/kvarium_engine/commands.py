@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from kvarium_engine.options import Options
+from kvarium_engine.scheduling.config import PRIORITY_AGING
 
 TOKEN_VARIABLE = "KVARIUM_ENGINE_TOKEN"
 """Where the token for the backend is read from: an argument would be seen by all users of a machine."""
@@ -28,7 +29,8 @@ def engine(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model to run: a name that `kvarium models ls` lists, or a folder in transformers' layout."
+            help="The model to run: a name that `kvarium models ls` lists, a folder in transformers' layout, or an id of the "
+            "Hugging Face hub (org/name)."
         ),
     ] = None,
     runner: Annotated[
@@ -45,6 +47,9 @@ def engine(
         typer.Option(
             help="Of keys and values: auto (the model's), or fp8 (fp8_e4m3), a byte a number, with the checkpoint's scales."
         ),
+    ] = "auto",
+    load_format: Annotated[
+        str, typer.Option(help="auto: the weights that are there; dummy: random ones, from a config alone.")
     ] = "auto",
     trace: Annotated[
         Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
@@ -93,11 +98,37 @@ def engine(
             help="Tokens of a sequence, prompt included. Default: the model's positions, but no more than the pool holds."
         ),
     ] = None,
-    enable_prefix_caching: Annotated[bool, typer.Option(help="Share the blocks of equal prefixes.")] = True,
+    enable_prefix_caching: Annotated[
+        bool | None,
+        typer.Option(
+            "--enable-prefix-caching/--no-enable-prefix-caching",
+            help="Share the blocks of equal prefixes. Default: with paged memory; contiguous memory can't.",
+        ),
+    ] = None,
     free_order: Annotated[str, typer.Option(help="lru, or unhashed-first as vLLM does.")] = "lru",
+    memory_backend: Annotated[
+        str,
+        typer.Option(
+            help="paged, or contiguous: the baseline that reserves one run of blocks for each sequence."
+        ),
+    ] = "paged",
+    reserve: Annotated[
+        str | None,
+        typer.Option(
+            help="Of contiguous memory, for each sequence: max (--max-model-len tokens, the default), power-of-two (the "
+            "prompt, and max_tokens rounded up to one) or exact (the prompt and max_tokens)."
+        ),
+    ] = None,
     scheduling_policy: Annotated[
         str, typer.Option(help="fcfs, or priority (a lower number goes first).")
     ] = "fcfs",
+    priority_aging: Annotated[
+        int | None,
+        typer.Option(
+            help="By priority: so many steps of waiting make up for one level, so that nobody waits for ever. 0: off, as in "
+            f"vLLM. Default {PRIORITY_AGING}."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the mix and of the sampled tokens.")] = 0,
     steps: Annotated[
         int | None, typer.Option(help="End after so many steps; one more may record the end.")
@@ -146,6 +177,7 @@ def engine(
         model=model,
         dtype=dtype,
         kv_cache_dtype=kv_cache_dtype,
+        load_format=load_format,
         trace=trace,
         speed=speed,
         mix=mix,
@@ -159,7 +191,10 @@ def engine(
         max_model_len=max_model_len,
         enable_prefix_caching=enable_prefix_caching,
         free_order=free_order,
+        memory_backend=memory_backend,
+        reserve=reserve,
         scheduling_policy=scheduling_policy,
+        priority_aging=priority_aging,
         seed=seed,
         steps=steps,
         duration=duration,

@@ -58,6 +58,11 @@ class EngineConfig:
         if self.memory_backend == "contiguous" and self.enable_prefix_caching:
             raise ValueError("a contiguous cache shares no blocks: it has no prefix cache")
 
+    @property
+    def reservation(self) -> str | None:
+        """How memory is reserved; None: it is paged, and nothing is."""
+        return self.reserve if self.memory_backend == "contiguous" else None
+
 
 class Engine:
     """A pool, a scheduler and a runner, with a ledger whose ``sink`` gets what is sealed.

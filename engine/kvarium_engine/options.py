@@ -11,12 +11,14 @@ from websockets.exceptions import InvalidURI
 from websockets.uri import parse_uri
 
 from kvarium_engine.capacity import Capacity
-from kvarium_engine.engine import EngineConfig
+from kvarium_engine.engine import MEMORY_BACKENDS, EngineConfig
 from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.block_pool import FREE_ORDERS
+from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.reservation import RESERVE
 from kvarium_engine.model.choice import ModelChoice, choose_model
 from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool_size, size_for_model
-from kvarium_engine.scheduling.config import SchedulerConfig
+from kvarium_engine.scheduling.config import MOST_AGING, PRIORITY_AGING, SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace
 
@@ -49,6 +51,7 @@ BOUNDS = (
     Bound("--max-num-batched-tokens", "max_num_batched_tokens", 1, MOST_TOKENS),
     Bound("--max-num-seqs", "max_num_seqs", 1, 1 << 20),
     Bound("--max-model-len", "max_model_len", 1, MOST_TOKENS),
+    Bound("--priority-aging", "priority_aging", 0, MOST_AGING),
     Bound("--seed", "seed", 0, _WIRE),
     Bound("--steps", "steps", 1, _WIRE),
     Bound("--audit-interval", "audit_interval", 0, MOST_TOKENS),
@@ -65,6 +68,7 @@ class Options:
     model: str | None = None
     dtype: str = "auto"
     kv_cache_dtype: str = "auto"
+    load_format: str = "auto"
     trace: Path | None = None
     speed: float = 1.0
     mix: bool | None = None
@@ -76,9 +80,12 @@ class Options:
     max_num_batched_tokens: int | None = None
     max_num_seqs: int = 256
     max_model_len: int | None = None
-    enable_prefix_caching: bool = True
+    enable_prefix_caching: bool | None = None
     free_order: str = "lru"
+    memory_backend: str = "paged"
+    reserve: str | None = None
     scheduling_policy: str = "fcfs"
+    priority_aging: int | None = None
     seed: int = 0
     steps: int | None = None
     duration: float | None = None
@@ -118,6 +125,13 @@ class Resolved:
         per_token = 0 if self.model is None else self.model.kv_bytes_per_token
         return Capacity(config.num_blocks, config.block_size, per_token, config.scheduler.max_model_len)
 
+    @property
+    def maximum_concurrency(self) -> float:
+        """Requests of ``max_model_len`` tokens that fit at once; where memory is contiguous, only whole ones."""
+        if self.config.reservation is None:
+            return self.capacity.maximum_concurrency
+        return self.capacity.contiguous_requests
+
 
 def resolve(options: Options) -> Resolved:
     """Check the options and fill in what they leave open. Raises :class:`UsageError` in one line."""
@@ -125,7 +139,12 @@ def resolve(options: Options) -> Resolved:
         raise UsageError(f"--record-text is none or full, not {options.record_text!r}")
     if options.free_order not in FREE_ORDERS:
         raise UsageError(f"--free-order is {' or '.join(FREE_ORDERS)}, not {options.free_order!r}")
+    _check_memory_backend(options)
     check_sizes(options)
+    if options.priority_aging is not None and options.scheduling_policy == "fcfs":
+        raise UsageError(
+            "--priority-aging belongs to --scheduling-policy priority: first come, first served has no levels"
+        )
     model = _model(options)
     if options.duration is not None and not 0 < options.duration < math.inf:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
@@ -150,6 +169,7 @@ def resolve(options: Options) -> Resolved:
             max_num_seqs=options.max_num_seqs,
             max_model_len=max_model_len,
             policy=options.scheduling_policy,
+            priority_aging=PRIORITY_AGING if options.priority_aging is None else options.priority_aging,
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -157,12 +177,17 @@ def resolve(options: Options) -> Resolved:
         num_blocks=num_blocks,
         block_size=options.block_size,
         scheduler=scheduler,
-        enable_prefix_caching=options.enable_prefix_caching,
+        enable_prefix_caching=options.memory_backend == "paged"
+        if options.enable_prefix_caching is None
+        else options.enable_prefix_caching,
         free_order=options.free_order,
         hash_seed=os.environ.get("PYTHONHASHSEED", "0"),
         tell_hashes=options.record_text == "none",
         audit_interval=options.audit_interval,
+        memory_backend=options.memory_backend,
+        reserve=options.reserve or RESERVE[0],
     )
+    _check_reservation(config)
     fast = trace is not None and options.speed == 0
     step_ms = options.step_ms
     if model is not None:
@@ -183,6 +208,42 @@ def resolve(options: Options) -> Resolved:
         else _is_loopback(options.connect),
         sized=model is None or (options.num_blocks or options.kv_cache_memory_bytes) is not None,
     )
+
+
+def _check_memory_backend(options: Options) -> None:
+    """Raises :class:`UsageError` for a kind of memory that is none, and for options that it has no use for."""
+    if options.memory_backend not in MEMORY_BACKENDS:
+        raise UsageError(
+            f"--memory-backend is {' or '.join(MEMORY_BACKENDS)}, not {options.memory_backend!r}"
+        )
+    if options.reserve is not None and options.reserve not in RESERVE:
+        raise UsageError(f"--reserve is {', '.join(RESERVE[:-1])} or {RESERVE[-1]}, not {options.reserve!r}")
+    if options.memory_backend == "paged":
+        if options.reserve is not None:
+            raise UsageError(
+                f"--reserve {options.reserve} is of --memory-backend contiguous: paged memory reserves nothing"
+            )
+    elif options.enable_prefix_caching:
+        raise UsageError(
+            "--enable-prefix-caching shares blocks between requests, which contiguous memory can't: leave it out, or run "
+            "--memory-backend paged"
+        )
+    elif options.free_order != "lru":
+        raise UsageError(
+            f"--free-order {options.free_order} is of --memory-backend paged: contiguous memory takes the first run that fits"
+        )
+
+
+def _check_reservation(config: EngineConfig) -> None:
+    """Raises :class:`UsageError` where what each sequence reserves is more than the pool, so that none could ever run."""
+    if config.reservation != "max":
+        return
+    needed = blocks_for(config.scheduler.max_model_len, config.block_size)
+    if needed > config.num_blocks:
+        raise UsageError(
+            f"--reserve max sets {needed:,} blocks aside for each sequence (max_model_len {config.scheduler.max_model_len:,}); "
+            f"the pool has {config.num_blocks:,}: lower --max-model-len, or give more blocks"
+        )
 
 
 def check_sizes(options: Options) -> None:
@@ -206,6 +267,7 @@ def resized(options: Options, resolved: Resolved, memory: int, utilization: floa
     check_memory(blocks)
     scheduler = replace(resolved.config.scheduler, max_model_len=max_model_len)
     config = replace(resolved.config, num_blocks=blocks, scheduler=scheduler)
+    _check_reservation(config)
     return replace(resolved, config=config, gpu_memory_utilization=utilization)
 
 
@@ -216,11 +278,12 @@ def _model(options: Options) -> ModelChoice | None:
     if options.model is None:
         if options.runner == "torch":
             raise UsageError(
-                "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder"
+                "--runner torch runs a --model: a name that `kvarium models ls` lists, a folder, or an id of the hub"
             )
         for option, given in (
             ("--dtype", options.dtype != "auto"),
             ("--kv-cache-dtype", options.kv_cache_dtype != "auto"),
+            ("--load-format", options.load_format != "auto"),
             ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes is not None),
             ("--gpu-memory-utilization", options.gpu_memory_utilization is not None),
         ):
@@ -231,7 +294,7 @@ def _model(options: Options) -> ModelChoice | None:
         raise UsageError(f"--runner null runs no model, but --model {options.model} is given")
     if options.gpu_memory_utilization is not None and not card_there():
         raise UsageError(NO_CARD)
-    return choose_model(options.model, options.dtype, options.kv_cache_dtype)
+    return choose_model(options.model, options.dtype, options.kv_cache_dtype, options.load_format)
 
 
 def _workload(options: Options, model: ModelChoice | None) -> WorkloadName:

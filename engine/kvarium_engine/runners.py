@@ -10,6 +10,7 @@ from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.geometry import FP8_NAME
+from kvarium_engine.model.hub import fetch_weights
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.profiling import measure
 from kvarium_engine.options import NO_CARD, Options, Resolved, resized
@@ -26,6 +27,9 @@ def make_runner(options: Options, resolved: Resolved, say: Callable[[str], None]
     Raises :class:`UsageError` where the model can't be loaded or its cache does not fit.
     """
     if resolved.model is None:
+        if resolved.config.reservation is not None:
+            for line in resolved.capacity.lines(resolved.config.reservation)[1:]:
+                say(line)
         endless = resolved.workload in ("mix", "demo")
         return NullRunner(options.seed, resolved.step_ms, _EOS_EVERY if endless else 0), resolved
     return _torch_runner(options, resolved, resolved.model, say)
@@ -40,7 +44,7 @@ def _torch_runner(
     from kvarium_engine.model.cuda_memory import memory_of
     from kvarium_engine.model.kv_cache import KV_DTYPES
     from kvarium_engine.model.kv_scales import kv_scales
-    from kvarium_engine.model.loader import choose_device, load_model, use_threads
+    from kvarium_engine.model.loader import check_config, choose_device, load_model, random_model, use_threads
     from kvarium_engine.model.tokenizer import load_tokenizer
     from kvarium_engine.model.torch_runner import TorchRunner
 
@@ -50,13 +54,20 @@ def _torch_runner(
     if memory is None and options.gpu_memory_utilization is not None:
         raise UsageError(NO_CARD)
     free = 0 if memory is None else memory.free()
+    dummy = model.load_format == "dummy"
+    if model.on_hub and not dummy:
+        check_config(model.config)
+        fetch_weights(model.name, model.folder)
     loading = time.monotonic()
-    module = load_model(model.folder, model.dtype, device)
+    if dummy:
+        module = random_model(model.config, model.dtype, device, options.seed)
+    else:
+        module = load_model(model.folder, model.dtype, device)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
     where = f"cpu, {threads} thread{'s' * (threads > 1)}" if memory is None else memory.device
     say(
         f"model weights: {weights / GIB:.2f} GiB of {model.dtype} on {where}, "
-        f"loaded in {time.monotonic() - loading:.1f} s"
+        f"{'made at random' if dummy else 'loaded'} in {time.monotonic() - loading:.1f} s"
     )
     vocabulary = load_tokenizer(model.folder)
     scales = None
@@ -83,7 +94,7 @@ def _torch_runner(
         "with --num-gpu-blocks-override or --kv-cache-memory-bytes"
     ):
         runner = make(pool.num_blocks)
-    for line in pool.lines():
+    for line in pool.lines(resolved.config.reservation):
         say(line)
     if model.kv_dtype == FP8_NAME:
         told = "1, as the checkpoint tells none" if scales is None else "those of the checkpoint"

@@ -38,6 +38,10 @@ class Change(Decision, frozen=True, kw_only=True):
 class Submitted(Change, frozen=True, kw_only=True, tag="submitted"):
     """A request came in and waits. ``name`` is the user's id for it; lengths are in tokens.
 
+    Of waiting requests the one of the smallest ``precedence`` is next, and of equals the one of the smallest place: first
+    come, first served all have 0; by priority it follows from priority and time of arrival. The victim of a preemption is
+    the running one of the greatest.
+
     ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` candidates. ``lora_name`` and ``cache_salt`` are
     the extra keys of its blocks' hashes: with other ones the same tokens are another prefix.
     """
@@ -47,6 +51,7 @@ class Submitted(Change, frozen=True, kw_only=True, tag="submitted"):
     max_tokens: int
     n: int = 1
     priority: int = 0
+    precedence: int = 0
     beam_width: int | None = None
     lora_name: str | None = None
     cache_salt: str | None = None

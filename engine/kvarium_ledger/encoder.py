@@ -10,7 +10,14 @@ from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.block_fold import entry_sums
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import AnyDecision, Change, Finished, Hypothesis, SequenceDropped, Submitted
+from kvarium_ledger.decisions import (
+    AnyDecision,
+    Change,
+    Finished,
+    Hypothesis,
+    SequenceDropped,
+    Submitted,
+)
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.hashes import HASH_BYTES
 from kvarium_ledger.ledger import (

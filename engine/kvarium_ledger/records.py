@@ -207,7 +207,7 @@ class PinColumns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request in the engine."""
+    """A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`."""
 
     request: int
     name: str
@@ -217,6 +217,7 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     max_tokens: int
     n: int = 1
     priority: int = 0
+    precedence: int = 0
 
 
 class SequenceState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -35,7 +35,12 @@ class RequestFold:
         state = self.state
         if isinstance(decision, Submitted):
             state.facts[decision.request] = RequestFacts(
-                decision.name, decision.prompt_tokens, decision.max_tokens, decision.n, decision.priority
+                decision.name,
+                decision.prompt_tokens,
+                decision.max_tokens,
+                decision.n,
+                decision.priority,
+                decision.precedence,
             )
         if isinstance(decision, SequenceCreated):
             if decision.sequence in state.sequences:
@@ -121,7 +126,7 @@ class RequestFold:
         for row in keyframe.requests:
             state.requests[row.request] = RequestRow(row.state, row.place)
             state.facts[row.request] = RequestFacts(
-                row.name, row.prompt_tokens, row.max_tokens, row.n, row.priority
+                row.name, row.prompt_tokens, row.max_tokens, row.n, row.priority, row.precedence
             )
         for each in keyframe.sequences:
             self._add(each.sequence, SequenceRow(each.request, each.index, each.parent))
@@ -138,6 +143,7 @@ class RequestFold:
                 max_tokens=facts.max_tokens,
                 n=facts.n,
                 priority=facts.priority,
+                precedence=facts.precedence,
             )
             for request, row in sorted(self.state.requests.items())
             if (facts := self.state.facts.get(request)) is not None

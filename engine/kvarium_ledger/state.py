@@ -37,6 +37,7 @@ class RequestFacts:
     max_tokens: int
     n: int
     priority: int
+    precedence: int
     sequences: list[int] = field(default_factory=list)
 
 

@@ -556,7 +556,7 @@ function describe(row: EventRow, blockSize: number): string {
           ? 'ended before its request'
           : `ended before its request: ${d.reason}${stop(d.stop_reason)}`;
       case 'hypothesis':
-        return `${n(d.tokens + (d.token == null ? 0 : 1))} tokens, ${d.reason}, score ${d.score.toFixed(3)}`;
+        return `${n(d.tokens + 1)} tokens, ${d.reason}, score ${d.score.toFixed(3)}`;
       case 'scheduled':
         return `prefill of ${n(d.tokens)} from ${n(d.start)}`;
       case 'waiting':

@@ -44,10 +44,12 @@ class Mirrored:
         audit_interval: int = 1,
         caching: bool = True,
         free_order: str = "lru",
+        hash_seed: str = "0",
         seed: int = 0,
         eos_every: int = 0,
         reserve: str | None = None,
         record_text: str = "full",
+        priority_aging: int = 0,
     ) -> None:
         self.sealed: list[Sealed] = []
         self.records: list[AnyRecord] = []
@@ -58,9 +60,10 @@ class Mirrored:
         config = EngineConfig(
             num_blocks=num_blocks,
             block_size=block_size,
-            scheduler=SchedulerConfig(budget, seqs, length, policy),
+            scheduler=SchedulerConfig(budget, seqs, length, policy, priority_aging),
             enable_prefix_caching=caching and reserve is None,
             free_order=free_order,
+            hash_seed=hash_seed,
             tell_hashes=record_text == "none",
             audit_interval=audit_interval,
             memory_backend="paged" if reserve is None else "contiguous",

@@ -67,6 +67,34 @@ def test_of_a_finished_table_22_8_31_14_with_8_in_use_the_others_are_freed_tail_
     assert (free.kind, free.blocks, free.positions) == (Operation.free, [14, 31, 22], [3, 2, 0])
 
 
+def test_after_several_frees_the_next_allocations_take_exactly_their_order() -> None:
+    pool, _ = pool_of(10)
+    tables = {1: pool.allocate(3, Cause.prefill, 1, 0), 2: pool.allocate(4, Cause.prefill, 2, 0)}
+    tables[3] = pool.allocate(1, Cause.prefill, 3, 0)
+    for sequence in (2, 3, 1):
+        pool.let_go(tables[sequence], Cause.finished, sequence)
+    order = [8, 9, 6, 5, 4, 3, 7, 2, 1, 0]
+    assert pool.queue.walk() == order, "those that were never used, then each table from its tail"
+    taken = [pool.allocate(n, Cause.prefill, 4, position) for n, position in ((3, 0), (1, 3), (6, 4))]
+    assert [block for part in taken for block in part] == order
+
+
+def test_of_two_blocks_with_one_hash_one_stays_a_hit_when_the_other_is_taken() -> None:
+    pool, _ = pool_of(3)
+    content, _new = pool.cache.intern(NONE, b"x" * 64)
+    for block in pool.allocate(2, Cause.prefill, 1, 0):
+        label(pool, block, content)
+    assert len(pool.cache) == 1, "they are one content"
+    pool.let_go([0], Cause.finished, 1)
+    pool.allocate(1, Cause.prefill, 2, 0)
+    assert pool.allocate(1, Cause.prefill, 2, 1) == [0], "and it loses its label"
+    assert pool.cache.lookup(b"x" * 64, 1) == ([1], [content])
+    assert list(pool.state.content) == [NONE, content, NONE]
+    pool.let_go([1], Cause.finished, 1)
+    assert pool.allocate(1, Cause.prefill, 2, 2) == [1]
+    assert pool.cache.lookup(b"x" * 64, 1) == ([], [])
+
+
 def test_a_freed_block_is_still_a_hit_until_something_takes_it_from_the_head() -> None:
     pool, _ = pool_of(3)
     content, _new = pool.cache.intern(NONE, b"x" * 64)

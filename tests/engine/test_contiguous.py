@@ -324,8 +324,10 @@ def test_single_blocks_are_neither_given_nor_shared() -> None:
     assert blocks_for(64, 16) == pool.reserved_blocks(1, 1)
 
 
-def test_a_beam_search_is_refused_as_each_of_its_forks_would_copy_all() -> None:
-    engine = Mirrored(num_blocks=64, length=256, reserve="exact")
-    with pytest.raises(ValueError, match="a contiguous cache shares no blocks, so it has no beam search"):
-        engine.submit(40, max_tokens=20, beam_width=2)
+def test_a_beam_search_is_refused_by_name() -> None:
+    engine = Mirrored(64, 16, reserve="max")
+    with pytest.raises(
+        ValueError, match="beam_width = 3: beams share blocks, and contiguous memory shares none"
+    ):
+        engine.submit(40, max_tokens=8, beam_width=3)
     assert not engine.roster.requests

@@ -52,6 +52,38 @@ def test_a_queue_that_was_emptied_fills_again() -> None:
     assert queue.walk() == [0]
 
 
+def test_the_first_and_the_last_block_leave_as_any_other_and_the_rest_stays_in_order() -> None:
+    queue, _ = queue_of(5)
+    assert (queue.remove(0), queue.remove(4)) == (0.0, 4.0)
+    assert queue.walk() == [1, 2, 3]
+    assert queue.popleft_n(1) == ([1], [1.0])
+    assert queue.append_n([4]) == [5.0]
+    assert queue.walk() == [2, 3, 4]
+
+
+def test_of_an_empty_queue_no_block_can_be_taken_but_none_can() -> None:
+    queue, _ = queue_of(2)
+    assert queue.popleft_n(2) == ([0, 1], [0.0, 1.0])
+    assert queue.popleft_n(0) == ([], [])
+    with pytest.raises(AssertionError, match="1 blocks asked of a free queue of 0"):
+        queue.popleft_n(1)
+    with pytest.raises(AssertionError, match="block 0 is not in the free queue"):
+        queue.remove(0)
+    assert (queue.walk(), len(queue)) == ([], 0)
+
+
+def test_drained_and_refilled_it_gives_the_blocks_in_the_order_in_which_they_came() -> None:
+    queue, _ = queue_of(6)
+    for order in ([3, 1, 5, 0, 2, 4], [4, 2, 0, 5, 1, 3]):
+        queue.popleft_n(6)
+        queue.append_n(order[:2])
+        queue.append_n(order[2:])
+        assert queue.walk() == order
+        assert queue.popleft_n(4)[0] == order[:4]
+        queue.prepend_n(order[:4])
+        assert queue.walk() == order, "n at a time, taken from the head and given back to it"
+
+
 def test_it_counts_the_blocks_that_came_back() -> None:
     queue, _ = queue_of(3)
     queue.popleft_n(3)

@@ -127,3 +127,9 @@ def test_a_wrong_name_is_one_line(cache: Path, arguments: list[str], told: str) 
     (line,) = done.stderr.splitlines()
     assert line.startswith("kvarium models: ")
     assert told in line
+
+
+def test_an_id_of_the_hub_needs_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match=r"needs huggingface_hub, not installed here: pip install 'kvarium"):
+        store.find_config("org/name")

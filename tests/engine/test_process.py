@@ -246,6 +246,14 @@ BAD_OPTIONS = [
     (["--block-size", "12"], "--block-size must be a power of two from 1 to 256, not 12"),
     (["--free-order", "fifo"], "--free-order is lru or unhashed-first, not 'fifo'"),
     (["--scheduling-policy", "fair"], "the scheduling policy is one of fcfs, priority, not 'fair'"),
+    (
+        ["--priority-aging", "9"],
+        "--priority-aging belongs to --scheduling-policy priority: first come, first served has no levels",
+    ),
+    (
+        ["--scheduling-policy", "priority", "--priority-aging", "-1"],
+        "--priority-aging must be at least 0, not -1",
+    ),
     (["--max-num-batched-tokens", "8"], "max_num_batched_tokens (8) must not be below max_num_seqs (256)"),
     (["--record-text", "some"], "--record-text is none or full, not 'some'"),
     (["--steps", "0"], "--steps must be at least 1, not 0"),
@@ -294,7 +302,19 @@ def test_the_largest_options_are_run_and_recorded(backend: StubBackend, start: S
         if bound.field not in ("steps", "num_blocks", "kv_cache_memory_bytes")
         for text in (bound.option, str(bound.high))
     ]
-    code, _, err = end(start("--connect", backend.url, "--steps", "20", "--step-ms", "0", *given))
+    code, _, err = end(
+        start(
+            "--connect",
+            backend.url,
+            "--steps",
+            "20",
+            "--step-ms",
+            "0",
+            "--scheduling-policy",
+            "priority",
+            *given,
+        )
+    )
     assert (code, err) == (0, "")
     assert_folded_to_nothing(backend)
 

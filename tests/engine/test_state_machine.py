@@ -1,4 +1,4 @@
-"""Anything that can be asked of an engine, in any order: the mirror agrees, the invariants hold, nothing leaks."""
+"""Anything that can be asked of an engine, in any order: it does what a naive model says, the mirror agrees, nothing leaks."""
 
 from typing import Any
 
@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.sampling_params import EarlyStopping, SamplingParams
+from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
 from tests.engine.mirrored import Mirrored, ScriptedRunner, tokens
+from tests.engine.naive_model import NaiveModel
+from tests.plain_state import plain_state
 
 
 class EngineMachine(RuleBasedStateMachine):
@@ -18,18 +22,28 @@ class EngineMachine(RuleBasedStateMachine):
 
     engine: Mirrored
     runner: ScriptedRunner
+    model: NaiveModel
 
     @initialize(
         blocks=st.integers(4, 24),
         size=st.sampled_from([1, 2, 4, 8]),
-        budget=st.integers(6, 40),
+        budget=st.integers(1, 40),
         seqs=st.integers(1, 6),
         policy=st.sampled_from(["fcfs", "priority"]),
+        aging=st.sampled_from([0, 1, 9]),
         free_order=st.sampled_from(["lru", "unhashed-first"]),
         caching=st.booleans(),
     )
     def start(
-        self, blocks: int, size: int, budget: int, seqs: int, policy: str, free_order: str, caching: bool
+        self,
+        blocks: int,
+        size: int,
+        budget: int,
+        seqs: int,
+        policy: str,
+        aging: int,
+        free_order: str,
+        caching: bool,
     ) -> None:
         self.runner = ScriptedRunner()
         self.runner.eos_every = 12
@@ -37,13 +51,15 @@ class EngineMachine(RuleBasedStateMachine):
             num_blocks=blocks,
             block_size=size,
             budget=budget,
-            seqs=seqs,
+            seqs=min(seqs, budget),
             length=60,
             policy=policy,
+            priority_aging=aging,
             free_order=free_order,
             caching=caching,
             runner=self.runner,
         )
+        self.model = NaiveModel(self.engine)
 
     @rule(
         prefix=st.integers(0, 3),
@@ -55,6 +71,8 @@ class EngineMachine(RuleBasedStateMachine):
         ignore_eos=st.booleans(),
         beams=st.one_of(st.none(), st.integers(2, 4)),
         early_stopping=st.sampled_from([False, True, "never"]),
+        lora_name=st.sampled_from([None, None, "a"]),
+        cache_salt=st.sampled_from([None, None, "a", "b"]),
     )
     def submit(
         self,
@@ -67,6 +85,8 @@ class EngineMachine(RuleBasedStateMachine):
         ignore_eos: bool,
         beams: int | None,
         early_stopping: EarlyStopping,
+        lora_name: str | None,
+        cache_salt: str | None,
     ) -> None:
         engine = self.engine
         prompt = tokens(prefix, shared)
@@ -76,7 +96,8 @@ class EngineMachine(RuleBasedStateMachine):
         if beams is not None and beams <= most:
             how = {"n": min(n, beams), "beam_width": beams, "early_stopping": early_stopping}
         params = SamplingParams(max_tokens=max_tokens, ignore_eos=ignore_eos, **how)
-        request = engine.engine.scheduler.submit(prompt, params, priority=priority)
+        keys = ExtraKeys(lora_name, cache_salt)
+        request = engine.engine.scheduler.submit(prompt, params, priority=priority, keys=keys)
         if request.state is None:
             needs = request.worst_case_blocks(engine.pool.block_size)
             assert needs > engine.pool.num_blocks or request.max_tokens < 1
@@ -99,7 +120,12 @@ class EngineMachine(RuleBasedStateMachine):
     @rule()
     def fail_a_forward(self) -> None:
         self.runner.fail_with = RuntimeError("a rule")
+        before = set(self.engine.pool.state.content)
         self.engine.step()
+        if self.runner.fail_with is None:
+            labels = set(self.engine.pool.state.content)
+            assert labels <= before | {NONE}, "no label of a step that failed is left"
+            assert not self.engine.last.sampled
         self.runner.fail_with = None
 
     @rule()
@@ -119,13 +145,32 @@ class EngineMachine(RuleBasedStateMachine):
     def undo_the_last_records_and_follow_them_again(self) -> None:
         engine = self.engine
         fold, records = engine.fold, engine.records
-        digest, usage, op = fold.lanes.digest(), fold.usage(), fold.op
         back = min(5, len(records) - 1)
+        state, earlier = plain_state(fold), Fold(engine.pool.num_blocks, engine.pool.block_size)
+        for record in records[: len(records) - back]:
+            earlier.apply(record)
         for record in reversed(records[len(records) - back :]):
             fold.undo(record)
+        assert plain_state(fold) == plain_state(earlier), "undone, it is what it was then"
         for record in records[len(records) - back :]:
             assert fold.apply(record) == []
-        assert (fold.lanes.digest(), fold.usage(), fold.op) == (digest, usage, op)
+        assert plain_state(fold) == state
+
+    @invariant()
+    def the_model_has_the_same(self) -> None:
+        self.model.catch_up()
+        self.model.assert_equal()
+
+    @invariant()
+    def the_fold_has_the_same(self) -> None:
+        engine = self.engine
+        if engine.engine.ledger.pending:
+            return  # what was done since the last step is in no record yet
+        fold, real = engine.fold.keyframe(), engine.engine.snapshot()
+        assert (fold.step, fold.op, fold.digest) == (real.step, real.op, real.digest)
+        assert (fold.blocks, fold.tables, fold.pins) == (real.blocks, real.tables, real.pins)
+        assert (fold.requests, fold.sequences) == (real.requests, real.sequences)
+        assert engine.fold.check_all() == []
 
     @invariant()
     def the_blocks_are_lawful(self) -> None:

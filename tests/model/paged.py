@@ -37,6 +37,8 @@ class Paged(Mirrored):
         seed: int = 0,
         vocabulary: Vocabulary | None = None,
         kv_dtype: torch.dtype | None = None,
+        length: int = 4096,
+        reserve: str | None = None,
     ) -> None:
         self.runner = TorchRunner(model, vocabulary, "test", num_blocks, block_size, seed, kv_dtype)
         super().__init__(
@@ -47,6 +49,8 @@ class Paged(Mirrored):
             runner=self.runner,
             audit_interval=8,
             caching=caching,
+            length=length,
+            reserve=reserve,
         )
 
     def ask(

@@ -11,9 +11,10 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model import self_check
-from kvarium_engine.model.attention import NAME
+from kvarium_engine.model.attention import NAME, WINDOW_OF_CONFIG
 from kvarium_engine.model.choice import choose_model
-from kvarium_engine.model.loader import load_model
+from kvarium_engine.model.dry_run import dry_run
+from kvarium_engine.model.loader import check_config, load_model
 from kvarium_engine.model.self_check import check_model
 from tests.model.architectures import EXACT, POSITIONS, REFUSED, VARIANTS, VOCABULARY, WINDOW, WINDOWS
 from tests.model.paged import Paged, generate
@@ -151,6 +152,27 @@ def test_variants_from_their_folder_in_chunks(name: str, tmp_path: Path) -> None
     assert engine.greedy(PROMPTS, TOKENS) == [generate(own, asked, TOKENS) for asked in PROMPTS]
 
 
+def test_a_window_that_only_the_mask_knows_is_taken_from_the_config_if_that_is_right(tmp_path: Path) -> None:
+    """And marked in the attention; an attention that is told its window stays as it is."""
+    made(VARIANTS["phimoe, whose window only the mask knows"](), attention="eager").save_pretrained(tmp_path)
+    marks = [WINDOW_OF_CONFIG in vars(layer.self_attn) for layer in loaded(tmp_path).model.layers]
+    assert marks == [True, True]
+    model = made(EXACT["mistral"]())
+    check_model(model)
+    assert not any(WINDOW_OF_CONFIG in vars(module) for module in model.modules())
+
+
+def test_a_window_of_the_config_that_does_not_help_is_not_taken() -> None:
+    model = a_model(Foreign, sliding_window=WINDOW)
+    with pytest.raises(UsageError, match="its logits there differ"):
+        check_model(model)
+    assert not any(WINDOW_OF_CONFIG in vars(module) for module in model.modules())
+
+
+def loaded(folder: Path) -> PreTrainedModel:
+    return load_model(folder, device=torch.device("cpu"))
+
+
 @pytest.mark.parametrize("exact_bytes", [self_check.EXACT_BYTES, 0])
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 @each
@@ -169,6 +191,30 @@ def test_what_can_not_be_right_is_refused_by_name(name: str, tmp_path: Path) -> 
         load_model(tmp_path, device=torch.device("cpu"))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["gpt_oss", "doge"])
+def test_attention_that_is_not_done_is_refused_before_the_weights_are_read(name: str, tmp_path: Path) -> None:
+    """By the config alone: its forward is tried without numbers."""
+    config, message = REFUSED[name]
+    config().save_pretrained(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"no weights")
+    with pytest.raises(UsageError) as raised:
+        load_model(tmp_path, device=torch.device("cpu"))
+    assert message in str(raised.value)
+    with pytest.raises(UsageError) as raised:
+        check_config(tmp_path / "config.json")
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize("name", [*EXACT, *VARIANTS])
+def test_a_forward_without_numbers_refuses_none_of_these_and_leaves_their_config(name: str) -> None:
+    config = {**EXACT, **VARIANTS}[name]()
+    config._attn_implementation = NAME
+    before = config.to_dict()
+    dry_run(config)
+    assert config.to_dict() == before
+    assert config._attn_implementation == NAME
 
 
 # -- the self-check -----------------------------------------------------------------------------------------------

@@ -4,7 +4,9 @@
         │ submit, step, abort, reset
         ├──▶ kvarium's Engine, with its fold behind it
         └──▶ vLLM 0.32: Scheduler ─▶ KVCacheManager ─▶ BlockPool
-    after each step all that both know is compared: who is scheduled with how much, block tables, counts, labels, queue
+                           └── watched: VllmLedger ─▶ bytes ─▶ the fold of vLLM's ledger
+    after each step all that they know is compared: who is scheduled with how much, block tables, counts, labels, queue;
+    and the two ledgers, operation by operation
 
 Both run in one process, that of the oracle's own environment (``scripts/oracle.sh``), which has vLLM and, by its path, the
 clone's sources: no pipe and no second copy of the state, and a difference is found where it arises. Elsewhere nothing here

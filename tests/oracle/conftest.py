@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
+import os
 import warnings
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ABSENT = "oracle: vLLM is not in this environment (scripts/oracle.sh makes one with it and runs these tests)"
+ABSENT = "oracle: vLLM is not on the path (scripts/oracle.sh runs these tests with it; make test does)"
 
 PRESENT = importlib.util.find_spec("vllm") is not None
 
@@ -45,3 +48,32 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
         return None
     not_collected: pytest.Collector = _NotCollected.from_parent(parent, path=module_path)
     return not_collected
+
+
+TOLD = pytest.StashKey[list[str]]()
+
+
+@pytest.fixture
+def told(pytestconfig: pytest.Config) -> Callable[..., None]:
+    """Call it with a name, counts, and which of them: they are printed at the end of the run."""
+
+    def tell(name: str, counts: Counter[str], *shown: str) -> None:
+        figures = ", ".join(f"{counts[what]:,} {what}" for what in shown)
+        pytestconfig.stash.setdefault(TOLD, []).append(f"{name}: {figures}")
+
+    return tell
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was compared, also for $KVARIUM_TEST_SUMMARY, whose file tests/conftest.py has begun."""
+    lines = terminalreporter.config.stash.get(TOLD, [])
+    if not lines:
+        return
+    terminalreporter.section("compared with vLLM")
+    for line in lines:
+        terminalreporter.line(line)
+    summary = os.environ.get("KVARIUM_TEST_SUMMARY")
+    if summary:
+        with Path(summary).open("a") as file:
+            file.writelines(f"  {line}\n" for line in lines)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from vllm.lora.request import LoRARequest
 from vllm.v1.core.sched.scheduler import Scheduler as VllmScheduler
 
 from kvarium_engine.scheduling.request import Request
@@ -34,6 +35,13 @@ def vllm_blocks(num_blocks: int) -> int:
 def numbered(vllm_blocks: Iterable[int]) -> list[int]:
     """vLLM's block numbers as kvarium's."""
     return [block - 1 for block in vllm_blocks]
+
+
+# -- a LoRA: its weights are not loaded, so that its path is its name --------------------------------------------------
+
+
+def adapter(name: str | None) -> LoRARequest | None:
+    return None if name is None else LoRARequest(name, 1, name)
 
 
 # -- requests that can never fit: refused at once, while vLLM takes them in and preempts them for ever -----------------

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
 
 from vllm.v1.core.kv_cache_utils import get_block_hash
 
-from kvarium_engine.memory.prefix_cache import PrefixCache
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.step_plan import StepPlan
-from kvarium_ledger.decisions import Admitted, Preempted
+from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.decisions import Admitted, Preempted, SequenceCreated
+from kvarium_ledger.encoder import columns_of
 from kvarium_ledger.hashes import block_hash, root_hash, short
-from kvarium_ledger.ledger import StepTimes
+from kvarium_ledger.hit_statistics import HitStatistics
+from kvarium_ledger.ledger import ContentText, SealedStep, StepTimes
 from kvarium_ledger.operations import NONE, Cause, Operation
 from tests.engine.mirrored import Mirrored, table
 from tests.oracle import differences, vllm_side
+from tests.oracle.foreign import DifferenceError, ForeignFold, moves, rows, same
 from tests.oracle.scenario import (
     Abort,
     Reset,
@@ -37,31 +43,17 @@ MOST_STEPS = 20_000
 """So long a run takes at most to finish what is left when its events are over."""
 
 
-class DifferenceError(AssertionError):
-    """kvarium and vLLM differ."""
-
-
-def same(what: str, kvarium: Any, vllm: Any) -> None:
-    if kvarium != vllm:
-        raise DifferenceError(f"{what}: kvarium {kvarium}, vLLM {vllm}")
-
-
 class Hashes:
-    """vLLM's hash of each content that kvarium's prefix cache knows."""
+    """vLLM's hash of each content that kvarium has told."""
 
-    def __init__(self, cache: PrefixCache | None, seed: str) -> None:
-        self.cache = cache
-        self.root = root_hash(seed)
-        self.known: dict[int, bytes] = {}
+    def __init__(self, seed: str) -> None:
+        self.of: dict[int, bytes] = {NONE: root_hash(seed)}
 
-    def of(self, content: int) -> bytes:
-        if content not in self.known:
-            assert self.cache is not None
-            for (parent, raw), number in sorted(self.cache._young.items(), key=lambda item: item[1]):
-                if number not in self.known:
-                    before = self.root if parent == NONE else self.known[parent]
-                    self.known[number] = block_hash(before, memoryview(raw).cast("I"))
-        return self.known[content]
+    def learn(self, contents: Iterable[ContentText]) -> None:
+        """What was told since the last call (and maybe before); one that is evicted in the same step may come back."""
+        for told in contents:
+            if told.content not in self.of:
+                self.of[told.content] = block_hash(self.of[told.parent], told.tokens, told.extra)
 
 
 def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
@@ -70,7 +62,7 @@ def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
     same("free queue", pool.queue.walk(), differences.numbered(free))
     blocks = vllm_pool.blocks[1:]
     same("counts", list(pool.state.count), [block.ref_cnt for block in blocks])
-    labels = [None if content == NONE else hashes.of(content) for content in pool.state.content]
+    labels = [None if content == NONE else hashes.of[content] for content in pool.state.content]
     same("labels", labels, [block.block_hash and get_block_hash(block.block_hash) for block in blocks])
 
 
@@ -89,14 +81,17 @@ class LockStep:
             policy=scenario.policy,
             caching=scenario.caching,
             free_order="unhashed-first",
+            hash_seed=scenario.hash_seed,
             audit_interval=1 if self.mirrored else 1 << 20,
         )
         self.vllm = vllm_side.make_scheduler(scenario)
+        self.foreign = ForeignFold(self.vllm, scenario.hash_seed)
         self.submits: dict[str, Submit] = {}
         self.names: dict[int, str] = {}
+        self.sequences: dict[int, str] = {}
         self.counts: Counter[str] = Counter()
         self.ended_early = False
-        self.hashes = Hashes(self.kvarium.pool.cache, vllm_side.HASH_SEED)
+        self.hashes = Hashes(scenario.hash_seed)
         self.scheduler = self.kvarium.engine.scheduler
         self.roster = self.scheduler.roster
 
@@ -120,6 +115,7 @@ class LockStep:
             raise DifferenceError(f"not idle after {MOST_STEPS} more steps: {self.roster.requests}")
         self.kvarium.assert_nothing_leaks()
         same("requests", 0, self.vllm.get_num_unfinished_requests())
+        same("operations", self.kvarium.engine.ledger.op, self.foreign.session.ledger.op)
 
     def _follow(self, event: Submit | Step | Abort | Reset) -> None:
         if isinstance(event, Submit):
@@ -140,6 +136,7 @@ class LockStep:
             self.manager.take_events()
             self.counts["resets" if done else "resets refused"] += 1
             self._compare()
+            self.foreign.follow()
 
     def _submit(self, submit: Submit) -> None:
         ids = prompt(submit)
@@ -149,6 +146,7 @@ class LockStep:
             priority=submit.priority,
             name=submit.name,
             ignore_eos=submit.ignore_eos,
+            keys=ExtraKeys(submit.lora_name, submit.cache_salt),
         )
         if differences.never_fits(request):
             self.counts["refused"] += 1
@@ -165,6 +163,7 @@ class LockStep:
         vllm_side.abort(self.vllm, name)
         self.counts["aborts"] += 1
         self._compare()
+        self.foreign.follow()
 
     def _step(self) -> None:
         engine, pool = self.kvarium.engine, self.kvarium.pool
@@ -177,6 +176,7 @@ class LockStep:
         output = self.vllm.schedule()
         removed = [event for event in self.manager.take_events() if type(event).__name__ == "BlockRemoved"]
         self._compare_plan(plan, output)
+        self._compare_statistics()
         self._compare()
         sampled = {
             name: sampled_token(self.submits[name], self.vllm.requests[name].num_tokens)
@@ -190,6 +190,7 @@ class LockStep:
         engine._seal(StepTimes(engine.ledger.now(), 0, 0, 0), plan.tokens)
         self._mirror()
         self._compare()
+        self.foreign.follow()
         self._compare_record(output, removed, queue)
 
     def _mirror(self) -> None:
@@ -208,8 +209,23 @@ class LockStep:
         tokens |= {prefill.sequence.request.name: prefill.tokens for prefill in plan.prefills}
         same("tokens scheduled", tokens, output.num_scheduled_tokens)
 
+    def _compare_statistics(self) -> None:
+        """vLLM's hit statistics of this step, against what ``admitted`` tells: an attempt that failed is in neither."""
+        theirs = self.manager.prefix_cache_stats
+        told = HitStatistics()
+        if self.scenario.caching:
+            for decision in self.kvarium.engine.ledger._decisions:
+                if isinstance(decision, Admitted):
+                    told.count(decision)
+        for name in asdict(told):
+            same(f"statistics: {name}", getattr(told, name), getattr(theirs, name))
+        self.counts["tokens queried"] += told.queries + told.preempted_queries
+        self.counts["tokens hit"] += told.hits + told.preempted_hits
+        self.counts["tokens hit when resumed"] += told.preempted_hits
+
     def _compare(self) -> None:
         """All that is there between two decisions."""
+        self.hashes.learn(self.kvarium.engine.ledger._contents)
         compare_pools(self.kvarium.pool, self.manager.block_pool, self.hashes)
         running, waiting = self.roster.running, self.roster.waiting.requests()
         same("running", [r.name for r in running], [r.request_id for r in self.vllm.running])
@@ -265,7 +281,7 @@ class LockStep:
         evicted: Counter[int] = Counter()
         for part in last.slices:
             if part.kind is Operation.evict and part.cause is not Cause.reset:
-                evicted.update(short(self.hashes.of(content)) for content in part.extra[0])  # type: ignore[arg-type]
+                evicted.update(short(self.hashes.of[content]) for content in part.extra[0])  # type: ignore[arg-type]
             if part.kind is Operation.reuse:
                 counts["hits on freed blocks"] += len(part.blocks)
                 middle = set(queue[1:-1])
@@ -273,16 +289,33 @@ class LockStep:
             if part.kind is Operation.share:
                 counts["hits on blocks in use"] += len(part.blocks)
         same("evicted", evicted, Counter(int(value) for event in removed for value in event.block_hashes))
+        self._compare_ledgers(last)
         counts["steps"] += 1
         counts["evictions"] += evicted.total()
         counts["preemptions"] += len(preempted)
         counts["preempted when scheduled"] = self.vllm.unscheduled
         counts["operations"] = self.kvarium.engine.ledger.op
 
+    def _compare_ledgers(self, last: SealedStep) -> None:
+        """Both engines' ledgers since the last step, decision by decision, operation by operation.
+
+        The order within a step is each engine's own: kvarium tells decodes of one step together.
+        """
+        for decision in last.decisions:
+            if isinstance(decision, SequenceCreated):
+                self.sequences[decision.sequence] = self.names[decision.request]
+        decisions = moves(last.decisions, self.names.__getitem__)
+        same("decisions of the ledgers", decisions, self.foreign.moves)
+        columns = OperationColumns.decode(columns_of(last.slices))
+        operations = rows(columns, self.sequences.__getitem__, first_block=1)
+        same("operations of the ledgers", operations, self.foreign.rows)
+        self.foreign.moves.clear()
+        self.foreign.rows.clear()
+
 
 def run(scenario: Scenario) -> LockStep:
     """Both engines through one scenario; raises :class:`DifferenceError`."""
-    vllm_side.seed_hashes(vllm_side.HASH_SEED)
+    vllm_side.seed_hashes(scenario.hash_seed)
     both = LockStep(scenario)
     both.run()
     return both

@@ -25,7 +25,10 @@ __all__ = [
 
 
 class Submit(NamedTuple):
-    """A prompt of ``shared`` tokens of a ``stream``, then ``own`` ones; what is sampled follows the stream as well."""
+    """A prompt of ``shared`` tokens of a ``stream``, then ``own`` ones; what is sampled follows the stream as well.
+
+    With other extra keys (``lora_name``, ``cache_salt``) the same tokens are another prefix.
+    """
 
     name: str
     stream: int
@@ -34,6 +37,8 @@ class Submit(NamedTuple):
     max_tokens: int
     priority: int
     ignore_eos: bool
+    lora_name: str | None = None
+    cache_salt: str | None = None
 
 
 class Step(NamedTuple):
@@ -63,6 +68,7 @@ class Scenario:
     seqs: int
     length: int
     caching: bool
+    hash_seed: str
     events: list[Event] = field(repr=False)
 
 
@@ -80,18 +86,24 @@ def sampled_token(submit: Submit, position: int) -> int:
 def generate(seed: int, policy: str, steps: int) -> Scenario:
     """Requests come in bursts, faster than they are served at times, into a pool that seldom holds all that run."""
     rng = random.Random(seed)
-    block_size = rng.choice([1, 2, 4, 4, 8, 16])
-    num_blocks = rng.choice([6, 9, 12, 16, 24, 40])
+    large = rng.random() < 0.1
+    block_size = rng.choice([32, 64, 128, 256] if large else [1, 2, 4, 4, 8, 16])
+    num_blocks = rng.choice([3, 4] if large else [6, 9, 12, 16, 24, 40])
     seqs = rng.choice([1, 3, 5, 8])
-    budget = max(seqs, rng.choice([3, 7, 16, 40, 100]) * max(1, block_size // 4))
+    # As few tokens a step as vLLM allows, or as many as several blocks have.
+    budget = max(seqs, rng.choice([0, 3, 7, 16, 40, 100]) * max(1, block_size // 4))
     room = num_blocks * block_size
     length = rng.choice([room, max(2, room // 2), 2 * room])
-    longest = max(2, min(room, length) * 2 // 3)
+    longest = max(2, min(room, length, 600) * 2 // 3)
     # Short prompts that grow long: more are admitted than the pool can hold in the end.
     growing = rng.random() < 0.6
     prompts = max(2, longest // 4) if growing else longest
     events: list[Event] = []
     burst = rng.choice([0.15, 0.3, 0.6])
+    priorities = rng.choice([1, 2, 2, 1 << 30])  # all equal, with ties, hardly any tie
+    names, salts = rng.choice(
+        [([None], [None]), ([None, "sql"], [None]), ([None, "sql", "ä"], [None, "pepper"])]
+    )
     for number in range(steps):
         while rng.random() < burst:
             events.append(
@@ -101,8 +113,10 @@ def generate(seed: int, policy: str, steps: int) -> Scenario:
                     shared=rng.choice([0, prompts // 2, prompts // 3, rng.randrange(prompts)]),
                     own=rng.randrange(1, max(2, prompts // 3)),
                     max_tokens=rng.choice([1, longest // 2 + 1, rng.randrange(1, longest + 1)]),
-                    priority=rng.randrange(2),
+                    priority=rng.randrange(priorities),
                     ignore_eos=growing or rng.random() < 0.5,
+                    lora_name=rng.choice(names),
+                    cache_salt=rng.choice(salts),
                 )
             )
         if rng.random() < 0.03:
@@ -119,6 +133,7 @@ def generate(seed: int, policy: str, steps: int) -> Scenario:
         seqs=seqs,
         length=length,
         caching=rng.random() < 0.9,
+        hash_seed=rng.choice(["0", "42", "", "ü"]),
         events=events,
     )
 

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from kvarium_engine.memory.block_pool import BlockPool
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.memory.free_queue import FreeQueue
 from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.slot_writer import SlotWriter
-from tests.oracle.lockstep import DifferenceError, run
+from tests.oracle.foreign import DifferenceError
+from tests.oracle.lockstep import run
 from tests.oracle.scenario import generate
 
 
@@ -39,18 +41,23 @@ def reversed_at_the_head(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 def one_block_less(plain: Callable[..., Any]) -> Callable[..., Any]:
     """The longest hit is one block shorter than it may be."""
-    return lambda self, tokens, most: plain(self, tokens, max(0, most - 1))
+    return lambda self, tokens, most, keys: plain(self, tokens, max(0, most - 1), keys)
 
 
 def newest_duplicate(plain: Callable[..., Any]) -> Callable[..., Any]:
     """Of blocks with one content the last labelled one is hit."""
 
-    def lookup(self: PrefixCache, tokens: bytes, most: int) -> Any:
-        _, contents = plain(self, tokens, most)
+    def lookup(self: PrefixCache, tokens: bytes, most: int, keys: ExtraKeys) -> Any:
+        _, contents = plain(self, tokens, most, keys)
         held = [self._blocks[content] for content in contents]
         return [each if isinstance(each, int) else each[-1] for each in held], contents
 
     return lookup
+
+
+def salt_is_forgotten(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A hit is looked up without the cache salt."""
+    return lambda self, tokens, most, keys: plain(self, tokens, most, ExtraKeys(keys.lora_name))
 
 
 def first_is_the_victim(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -73,6 +80,7 @@ def no_labels_of_decodes(plain: Callable[..., None]) -> Callable[..., None]:
         (FreeQueue, "prepend_n", reversed_at_the_head, "fcfs"),
         (PrefixCache, "lookup", one_block_less, "fcfs"),
         (PrefixCache, "lookup", newest_duplicate, "fcfs"),
+        (PrefixCache, "lookup", salt_is_forgotten, "fcfs"),
         (Scheduler, "_victim", first_is_the_victim, "fcfs"),
         (Scheduler, "_victim", first_is_the_victim, "priority"),
         (SlotWriter, "blocks_needed", one_block_too_many, "fcfs"),

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from vllm.config import CacheConfig, ObservabilityConfig, ParallelConfig, SchedulerConfig
 from vllm.sampling_params import SamplingParams
 from vllm.utils.hashing import sha256_cbor
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+from vllm.v1.core.sched.scheduler import Scheduler as VllmScheduler
 from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
 from vllm.v1.outputs import ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 
+from tests.oracle import differences
 from tests.oracle.differences import SETTINGS, Scheduler, vllm_blocks
 from tests.oracle.scenario import EOS, Scenario, Submit
 
@@ -30,7 +32,9 @@ def seed_hashes(seed: str) -> None:
     init_none_hash(sha256_cbor)
 
 
-def make_scheduler(scenario: Scenario) -> Scheduler:
+def make_scheduler(
+    scenario: Scenario, kind: type[VllmScheduler] = Scheduler, settings: dict[str, Any] = SETTINGS
+) -> VllmScheduler:
     """A scheduler of vLLM. Its configuration stands in for one whose model would have to be loaded."""
     blocks = vllm_blocks(scenario.num_blocks)
     cache = CacheConfig(block_size=scenario.block_size, enable_prefix_caching=scenario.caching)
@@ -41,7 +45,7 @@ def make_scheduler(scenario: Scenario) -> Scheduler:
             max_num_batched_tokens=scenario.budget,
             max_model_len=scenario.length,
             policy=scenario.policy,
-            **SETTINGS,
+            **settings,
         ),
         cache_config=cache,
         model_config=SimpleNamespace(
@@ -73,11 +77,12 @@ def make_scheduler(scenario: Scenario) -> Scheduler:
     spec = FullAttentionSpec(block_size=scenario.block_size, num_kv_heads=1, head_size=1, dtype=torch.float32)
     groups = [KVCacheGroupSpec(["layer"], spec)]
     grammar = SimpleNamespace(accept_tokens=lambda request, tokens: True)
-    scheduler = Scheduler(
+    scheduler = kind(
         config,
         KVCacheConfig(num_blocks=blocks, kv_cache_tensors=[], kv_cache_groups=groups),
         grammar,
         block_size=scenario.block_size,
+        log_stats=True,
     )
     scheduler.kv_cache_manager.block_pool.enable_kv_cache_events = True
     return scheduler
@@ -93,6 +98,8 @@ def make_request(submit: Submit, prompt: list[int], arrival: int, block_size: in
         pooling_params=None,
         arrival_time=float(arrival),
         priority=submit.priority,
+        cache_salt=submit.cache_salt,
+        lora_request=differences.adapter(submit.lora_name),
         block_hasher=get_request_block_hasher(block_size, sha256_cbor),
     )
 

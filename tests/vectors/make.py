@@ -37,18 +37,43 @@ def hand_session() -> tuple[int, int, list[bytes]]:
 
 def engine_session() -> tuple[int, int, list[bytes]]:
     """The real engine under the seeded mix, on 48 blocks of 16: a pool so small that all happens within 60 steps."""
+    limits = SchedulerConfig(256, 8, 48 * 16, "fcfs")
+    return _under_the_mix(EngineConfig(48, 16, limits, audit_interval=7), seed=43)
+
+
+def contiguous_session() -> tuple[int, int, list[bytes]]:
+    """The same with contiguous memory, on 48 blocks of 8: runs are taken from the middle of the queue."""
+    limits = SchedulerConfig(64, 8, 160, "fcfs")
+    return _under_the_mix(
+        EngineConfig(
+            48,
+            8,
+            limits,
+            enable_prefix_caching=False,
+            audit_interval=7,
+            memory_backend="contiguous",
+            reserve="power-of-two",
+        ),
+        seed=2,
+    )
+
+
+def _under_the_mix(config: EngineConfig, seed: int) -> tuple[int, int, list[bytes]]:
     sealed: list[Sealed] = []
-    config = EngineConfig(48, 16, SchedulerConfig(256, 8, 48 * 16, "fcfs"), audit_interval=7)
     engine = Engine(config, NullRunner(0, 0.0, 40), Ledger(sealed.append, clock=lambda: 0))
-    mix = Mix(48, 16, 8, seed=43)
+    mix = Mix(config.num_blocks, config.block_size, config.scheduler.max_num_seqs, seed)
     for _ in range(60):
         mix.feed(engine)
         engine.step()
-    encoder = Encoder(48)
-    return 48, 16, [frame for item in sealed for _, frame in encoder.encode(item)]
+    encoder = Encoder(config.num_blocks)
+    return (
+        config.num_blocks,
+        config.block_size,
+        [frame for item in sealed for _, frame in encoder.encode(item)],
+    )
 
 
-SESSIONS = {"hand": hand_session, "engine": engine_session}
+SESSIONS = {"hand": hand_session, "engine": engine_session, "contiguous": contiguous_session}
 
 
 def vector(name: str) -> tuple[bytes, str]:

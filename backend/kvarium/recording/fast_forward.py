@@ -48,6 +48,7 @@ class _Decision(msgspec.Struct):
     max_tokens: int = 0
     n: int = 1
     priority: int = 0
+    precedence: int = 0
     sequence: int = 0
     index: int = 0
     parent: int | None = None
@@ -199,6 +200,7 @@ class FastState:
                 max_tokens=decision.max_tokens,
                 n=decision.n,
                 priority=decision.priority,
+                precedence=decision.precedence,
             )
         elif before is not None:
             self._requests[decision.request] = msgspec.structs.replace(before, state=state, place=place)

@@ -5,7 +5,8 @@
 
     x ──▶ ÷ scale ──▶ held within ± 448 ──▶ rounded to the nearest ──▶ one byte ──▶ × scale ──▶ x, ± 1/16 of it
 
-A number that is not one (NaN) stays so: a forward that fails must show. Bytes are moved as bytes, as torch moves no FP8.
+A number that is not one (NaN) stays so: a forward that fails must show. Bytes are moved as bytes: torch has not all
+kinds of indexing for FP8.
 """
 
 import torch

@@ -21,7 +21,7 @@ Bytes moved a decoded token: the keys and values of its context once, 2 × conte
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from kvarium_engine.kernels.fp8 import NO_SCALES, Scales, dequantized
+from kvarium_engine.kernels.fp8 import NO_SCALES, Scales, dequantized, movable
 
 
 def decode_attention(
@@ -94,7 +94,8 @@ def prefill_attention(
 
 def read(pool: torch.Tensor, context: torch.Tensor, scale: float, dtype: torch.dtype) -> torch.Tensor:
     """The keys or values of the slots ``context`` (i64), ``[*context, kv_heads, head_dim]``."""
-    return dequantized(pool.flatten(0, 1)[context], scale, dtype)
+    numbers = movable(pool).flatten(0, 1)[context].view(pool.dtype)
+    return dequantized(numbers, scale, dtype)
 
 
 def capped_attention(

@@ -32,6 +32,14 @@ UNSUPPORTED = {
 }
 """Arguments by which some architectures change the scores in a way that is not done here, and what that is."""
 
+WINDOW_OF_CONFIG = "kvarium_window_of_config"
+"""Set on an attention module that is told no window, though its model's mask has the one of its config."""
+
+
+class UnpagedError(NotImplementedError):
+    """Attention that is not done here; its text says what, without the model's name."""
+
+
 _current: ContextVar["tuple[Batch, KVCache] | None"] = ContextVar("kvarium_batch", default=None)
 
 
@@ -52,16 +60,15 @@ def paged_attention(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     scaling: float | None = None,
-    sliding_window: int | None = None,
     softcap: float | None = None,
     **kwargs: Any,
 ) -> tuple[torch.Tensor, None]:
     """One layer's attention, by the interface of transformers.
 
     ``query`` ``[1, heads, tokens, head_dim]``, ``key`` and ``value`` ``[1, kv_heads, tokens, head_dim]``, already rotated.
-    Returns ``[1, tokens, heads, head_dim]``. A ``sliding_window`` of w lets a token see itself and the w - 1 before it.
-    ``softcap`` c bounds the scores: c · tanh(score / c).
-    Raises :class:`NotImplementedError` for what would change the scores and is not done here.
+    Returns ``[1, tokens, heads, head_dim]``. A ``sliding_window`` of w, among ``kwargs``, lets a token see itself and the w - 1
+    before it. ``softcap`` c bounds the scores: c · tanh(score / c).
+    Raises :class:`UnpagedError` for what would change the scores and is not done here.
     """
     current = _current.get()
     assert current is not None, "the model was called outside of attending()"
@@ -69,7 +76,9 @@ def paged_attention(
     layer = layer_of(module, cache)
     keys, values = cache.layer(layer)
     scales = cache.scales[layer]
-    refuse_other_attention(key, value, keys, attention_mask, kwargs)
+    refuse_other_attention(key, value, attention_mask, kwargs)
+    refuse_other_sizes(key, keys)
+    sliding_window = kwargs["sliding_window"] if "sliding_window" in kwargs else window_of_config(module)
     if scaling is None:
         scaling = query.shape[-1] ** -0.5
     write_kv(key[0].transpose(0, 1), value[0].transpose(0, 1), keys, values, batch.slots, scales)
@@ -100,39 +109,48 @@ def paged_attention(
     return out[None], None
 
 
+def window_of_config(module: torch.nn.Module) -> int | None:
+    """The window of an attention module that is marked with :data:`WINDOW_OF_CONFIG`."""
+    if not getattr(module, WINDOW_OF_CONFIG, False):
+        return None
+    window: int | None = getattr(module.config, "sliding_window", None)
+    return window
+
+
 def layer_of(module: torch.nn.Module, cache: KVCache) -> int:
-    """Which layer of the cache an attention module is. Raises :class:`NotImplementedError` where it is none."""
+    """Which layer of the cache an attention module is. Raises :class:`UnpagedError` where it is none."""
     layer = getattr(module, "layer_idx", None)
     if not isinstance(layer, int):
-        raise NotImplementedError(f"{type(module).__name__} does not tell its layer")
+        raise UnpagedError(f"{type(module).__name__} does not tell its layer")
     if not 0 <= layer < cache.layers:
-        raise NotImplementedError(
-            f"there is attention in layer {layer}, the config has {cache.layers} layers"
-        )
+        raise UnpagedError(f"there is attention in layer {layer}, the config has {cache.layers} layers")
     return layer
 
 
 def refuse_other_attention(
     key: torch.Tensor,
     value: torch.Tensor,
-    pool: torch.Tensor,
     attention_mask: torch.Tensor | None,
     kwargs: dict[str, Any],
 ) -> None:
-    """Raises :class:`NotImplementedError` for what would be computed wrong."""
+    """Raises :class:`UnpagedError` for what would be computed wrong."""
     for name, what in UNSUPPORTED.items():
         if kwargs.get(name) is not None:
-            raise NotImplementedError(f"{what} ({name})")
+            raise UnpagedError(f"{what} ({name})")
     if kwargs.get("is_causal") is False:
-        raise NotImplementedError("attention to later tokens (is_causal=False)")
+        raise UnpagedError("attention to later tokens (is_causal=False)")
     if attention_mask is not None:
-        raise NotImplementedError("an attention mask that the model makes by itself")
+        raise UnpagedError("an attention mask that the model makes by itself")
     if key.shape != value.shape:
-        raise NotImplementedError(
+        raise UnpagedError(
             f"keys and values of different sizes ({key.shape[1]} × {key.shape[3]} and {value.shape[1]} × {value.shape[3]})"
         )
+
+
+def refuse_other_sizes(key: torch.Tensor, pool: torch.Tensor) -> None:
+    """Raises :class:`UnpagedError` for keys of another size than the cache has room for."""
     if (key.shape[1], key.shape[3]) != pool.shape[2:]:
-        raise NotImplementedError(
+        raise UnpagedError(
             f"{key.shape[1]} KV heads of {key.shape[3]} numbers, where its config says {pool.shape[2]} of {pool.shape[3]}"
         )
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvarium_engine.errors import UsageError
-from kvarium_engine.model.geometry import DTYPE_BYTES, FP8_NAME, Geometry, read_geometry
-from kvarium_engine.model.store import find
+from kvarium_engine.model.geometry import DTYPE_BYTES, FP8_NAME, Geometry, read_config
+from kvarium_engine.model.hub import is_on_hub
+from kvarium_engine.model.store import find, find_config, name_of
 
 NEEDS = ("torch", "transformers", "safetensors")
 
@@ -14,18 +15,30 @@ KV_CACHE_DTYPES = {"auto": None, "fp8": FP8_NAME, FP8_NAME: FP8_NAME}
 """What ``--kv-cache-dtype`` may be, in vLLM's words, and what keys and values are kept as then; None: as the model's dtype."""
 
 
+LOAD_FORMATS = ("auto", "dummy")
+"""What ``--load-format`` may be, in vLLM's words: the weights that are there, or random ones from the config alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A model: ``name`` as it is told (a known name, or its folder's), where it lies, its sizes, and its ``dtype``.
+    """A model: ``name`` as it is told (a known name, or its folder's), where its ``config`` lies, its sizes, and its ``dtype``.
 
-    ``kv_dtype``: that of its keys and values.
+    ``kv_dtype``: that of its keys and values. ``load_format`` is one of :data:`LOAD_FORMATS`. ``on_hub``: its name is an id
+    of the hub, and beside the config its files may not be here yet.
     """
 
     name: str
-    folder: Path
+    config: Path
     geometry: Geometry
     dtype: str
     kv_dtype: str
+    load_format: str = "auto"
+    on_hub: bool = False
+
+    @property
+    def folder(self) -> Path:
+        """Where the model lies."""
+        return self.config.parent
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -33,12 +46,13 @@ class ModelChoice:
         return self.geometry.kv_bytes_per_token(self.kv_dtype)
 
 
-def choose_model(model: str, dtype: str = "auto", kv_cache_dtype: str = "auto") -> ModelChoice:
-    """The model that is known as ``model``, or lies in that folder. ``dtype`` auto: that of the stored weights.
+def choose_model(
+    model: str, dtype: str = "auto", kv_cache_dtype: str = "auto", load_format: str = "auto"
+) -> ModelChoice:
+    """The model that is known as ``model``, lies in that folder, or is called so on the hub. ``dtype`` auto: that of the stored weights.
 
-    ``kv_cache_dtype`` is one of :data:`KV_CACHE_DTYPES`.
-
-    Raises :class:`UsageError` in one line.
+    ``kv_cache_dtype`` is one of :data:`KV_CACHE_DTYPES`. For ``load_format`` dummy a config is enough, in its folder or as
+    a file. Raises :class:`UsageError` in one line.
     """
     missing = [name for name in NEEDS if importlib.util.find_spec(name) is None]
     if missing:
@@ -47,21 +61,27 @@ def choose_model(model: str, dtype: str = "auto", kv_cache_dtype: str = "auto") 
             "--runner null works without"
         )
     check_dtypes(dtype, kv_cache_dtype)
-    folder = find(model)
-    geometry = read_geometry(folder)
-    known = folder.name != Path(model).name
+    if load_format not in LOAD_FORMATS:
+        raise UsageError(f"--load-format is {' or '.join(LOAD_FORMATS)}, not {load_format!r}")
+    on_hub = is_on_hub(model)
+    config = find_config(model) if load_format == "dummy" or on_hub else find(model) / "config.json"
+    _, geometry = read_config(config)
+    weights, kept = dtypes(geometry, dtype, kv_cache_dtype)
     return ModelChoice(
-        name=model if known else folder.resolve().name,
-        folder=folder,
+        name=name_of(model, config),
+        config=config,
         geometry=geometry,
-        **dtypes(geometry, dtype, kv_cache_dtype),
+        dtype=weights,
+        kv_dtype=kept,
+        load_format=load_format,
+        on_hub=on_hub,
     )
 
 
-def dtypes(geometry: Geometry, dtype: str, kv_cache_dtype: str) -> dict[str, str]:
-    """``dtype`` and ``kv_dtype`` as they are where these options are given."""
+def dtypes(geometry: Geometry, dtype: str, kv_cache_dtype: str) -> tuple[str, str]:
+    """The dtypes of the weights, and of keys and values, where these options are given."""
     weights = geometry.dtype if dtype == "auto" else dtype
-    return {"dtype": weights, "kv_dtype": KV_CACHE_DTYPES[kv_cache_dtype] or weights}
+    return weights, KV_CACHE_DTYPES[kv_cache_dtype] or weights
 
 
 def check_dtypes(dtype: str, kv_cache_dtype: str) -> None:

@@ -3,8 +3,10 @@
 config.json, model.safetensors, tokenizer.json, generation_config.json, chat_template.jinja
 """
 
+import contextlib
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Pre
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
-from kvarium_engine.model.geometry import Geometry, read_geometry
+from kvarium_engine.model.dry_run import dry_run
+from kvarium_engine.model.geometry import Geometry, read_config, read_geometry
 from kvarium_engine.model.kv_scales import is_kv_scale
 from kvarium_engine.model.refusal import refuse_unpaged
 from kvarium_engine.model.self_check import check_model
@@ -50,16 +53,10 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
     """
     device = device or choose_device()
     geometry = read_geometry(folder)
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    kind = "it"
-    try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        kind = config.model_type
-        refuse_unpaged(config)
+    with told_in_one_line(f"the model in {folder}", device):
+        config = paged_config(folder)
         check_generation_config(folder)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with by_its_interface(config):
             model, found = AutoModelForCausalLM.from_pretrained(
                 folder,
                 config=config,
@@ -73,18 +70,74 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
         model = model.to(device).eval()
         check_model(model)
         return model
+
+
+def random_model(
+    config_file: Path, dtype: str = "auto", device: torch.device | None = None, seed: int = 0
+) -> PreTrainedModel:
+    """A model from its config alone, with random weights (vLLM's ``--load-format dummy``): real sizes, no sense.
+
+    The weights are those that a training would begin with, so that its logits are numbers; a ``seed`` makes them again, on
+    the same kind of device. None of torch's generators is moved. Raises :class:`UsageError` as :func:`load_model` does.
+    """
+    device = device or choose_device()
+    _, geometry = read_config(config_file)
+    with told_in_one_line(f"the model of {config_file}", device):
+        config = paged_config(config_file)
+        with by_its_interface(config), torch.random.fork_rng(), torch.device(device):
+            torch.manual_seed(seed)
+            model = AutoModelForCausalLM.from_config(
+                config, dtype=choose_dtype(dtype, geometry, device), attn_implementation=NAME
+            )
+        model = model.eval()
+        check_model(model)
+        return model
+
+
+def paged_config(source: Path) -> Any:
+    """The config of transformers in a folder or a file. Raises :class:`ValueError` for one whose model would be run wrong."""
+    config = AutoConfig.from_pretrained(source, local_files_only=True)
+    refuse_unpaged(config)
+    dry_run(config)
+    return config
+
+
+def check_config(config_file: Path) -> None:
+    """Raises :class:`UsageError` for a model that its config alone refuses: before gigabytes of weights are fetched."""
+    with told_in_one_line(f"the model of {config_file}", choose_device()):
+        paged_config(config_file)
+
+
+@contextlib.contextmanager
+def by_its_interface(config: Any) -> Iterator[None]:
+    """Raises :class:`ValueError` where a model that is made looks for our attention among ways of its own."""
+    try:
+        yield
+    except KeyError as error:
+        if NAME not in error.args:
+            raise
+        raise ValueError(
+            f"{config.model_type} can't be run on a paged cache: no layer calls the attention interface of transformers"
+        ) from None
+
+
+@contextlib.contextmanager
+def told_in_one_line(what: str, device: torch.device) -> Iterator[None]:
+    """Raises :class:`UsageError` for whatever goes wrong: a folder may hold anything, and transformers raises what that leads to."""
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     except UsageError:
         raise
     except torch.OutOfMemoryError:
-        raise UsageError(f"the model in {folder} does not fit on {device}") from None
+        raise UsageError(f"{what} does not fit on {device}") from None
     except Exception as error:
-        # A folder may hold anything, and transformers raises whatever that leads to.
         if os.environ.get("KVARIUM_DEBUG"):
             raise
-        why = one_line(error)
-        if isinstance(error, KeyError) and NAME in error.args:  # it looks among ways of its own
-            why = f"{kind} can't be run on a paged cache: no layer calls the attention interface of transformers"
-        raise UsageError(f"the model in {folder} can't be loaded: {why}") from None
+        raise UsageError(f"{what} can't be loaded: {one_line(error)}") from None
 
 
 def check_generation_config(folder: Path) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kvarium_engine.errors import UsageError
+from kvarium_engine.model.hub import fetch_config, is_on_hub
 
 CACHE_VARIABLE = "KVARIUM_CACHE"
 
@@ -108,8 +109,8 @@ def find(model: str) -> Path:
     try:
         if not model.strip() or not folder.exists():
             raise UsageError(
-                f"no model {model!r}: {_names()}, and any folder in transformers' layout (config.json, weights, "
-                "tokenizer.json) is one too"
+                f"no model {model!r}: {_names()}; any folder in transformers' layout (config.json, weights, tokenizer.json) "
+                "is one too, and any id of the hub (org/name)"
             )
         if not folder.is_dir():
             raise UsageError(f"the model {model!r} is a file: name its folder, in transformers' layout")
@@ -117,7 +118,8 @@ def find(model: str) -> Path:
             raise UsageError(f"the folder {model!r} holds no model: there is no config.json in it")
         if not has_weights(folder):
             raise UsageError(
-                f"the folder {model!r} has a config.json and no weights: *.safetensors or pytorch_model*.bin"
+                f"the folder {model!r} has a config.json and no weights (*.safetensors or pytorch_model*.bin): "
+                "--load-format dummy runs it with random ones"
             )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -126,10 +128,13 @@ def find(model: str) -> Path:
 
 
 def find_config(model: str) -> Path:
-    """The config of a model, given as :func:`find` takes it, or as a folder without weights, or as the file itself.
+    """The config of a model, given as :func:`find` takes it, or as a folder without weights, or as the file itself, or by its
+    id on the hub, from where it is fetched then.
 
     Raises :class:`UsageError` in one line.
     """
+    if is_on_hub(model):
+        return fetch_config(model)
     try:
         path = Path(model).expanduser()
         if model not in KNOWN and path.is_file():
@@ -139,6 +144,13 @@ def find_config(model: str) -> Path:
     except (OSError, ValueError):
         pass
     return find(model) / "config.json"
+
+
+def name_of(model: str, config: Path) -> str:
+    """What a model is called whose config was found: its name or id, else its folder's name, or that of the file."""
+    if model in KNOWN or is_on_hub(model):
+        return model
+    return config.parent.name if config.name == "config.json" else config.stem
 
 
 def has_weights(folder: Path) -> bool:

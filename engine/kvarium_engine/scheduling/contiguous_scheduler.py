@@ -12,10 +12,7 @@ computes the prompt again into its own run. A beam search, which forks at each s
 would copy all that its parent holds.
 """
 
-from array import array
-
 from kvarium_engine.memory.contiguous import ContiguousPool
-from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.forks import Forks
 from kvarium_engine.scheduling.request import Request, Stage
@@ -28,11 +25,11 @@ from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.ledger import Ledger
 
 
-class _OwnRuns(Forks):
-    """The samples of a request are there since it was admitted, each with a run of its own."""
+class _RunForks(Forks):
+    """Sequences with runs of their own fork nothing."""
 
     def samples(self, request: Request) -> list[Sequence]:
-        """The prompt is computed once: the other sequences go on by themselves."""
+        """The prompt is computed once: the other sequences, which are there already, go on by themselves."""
         request.started = True
         request.stage = Stage.own
         return request.live
@@ -53,23 +50,16 @@ class ContiguousScheduler(Scheduler):
     ) -> None:
         super().__init__(config, pool, ledger, eos_tokens, vocabulary)
         self.slots = RunWriter(pool, ledger)
-        self.forks = _OwnRuns(pool, self.roster, eos_tokens)
+        self.forks = _RunForks(pool, self.roster, eos_tokens)
 
-    def submit(
-        self,
-        prompt: "array[int]",
-        params: SamplingParams,
-        name: str = "",
-        priority: int = 0,
-        text: str | None = None,
-        keys: ExtraKeys = NO_KEYS,
-    ) -> Request:
-        """A request comes in. Raises :class:`ValueError`, too, for a beam search."""
+    def check(self, params: SamplingParams) -> None:
+        """Beams live by sharing: raises :class:`ValueError` for a search of them, too."""
         if params.beam_width is not None:
             raise ValueError(
-                "a contiguous cache shares no blocks, so it has no beam search: leave beam_width out"
+                f"beam_width = {params.beam_width}: beams share blocks, and contiguous memory shares none; the engine "
+                "searches with --memory-backend paged"
             )
-        return super().submit(prompt, params, name, priority, text, keys)
+        super().check(params)
 
     def _begin(self, request: Request, budget: int, plan: StepPlan) -> bool:
         """Admit one request, with a run for each of its sequences and its first chunk; False when there is no room."""

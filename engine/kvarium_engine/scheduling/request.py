@@ -50,11 +50,11 @@ class Request:
     ``id`` is dense (u32), ``name`` the user's string. ``state`` and ``place`` (its ticket in the waiting or in the
     running queue) are None before it is submitted and after its end. ``live`` are its sequences that go on, in the
     order of their index, beams in that of their scores; before the first admission there is none. ``created`` counts those
-    that ever were. ``keys`` are the extra keys of its blocks' hashes. ``max_tokens`` is the bound in force; ``watched`` the
-    length of a sequence from which each new token may end it. ``prefix_tokens`` are computed by one sequence before it
-    forks: the prompt, or on resumption all that the live sequences have in common. ``reserved_blocks``: what a contiguous
-    cache sets aside for each of its sequences; 0: blocks are taken when they are needed. ``answers`` are those of a beam
-    search (``search``), the best first.
+    that ever were. ``max_tokens`` is the bound in force; ``watched`` the length of a sequence from which each new token may
+    end it. ``prefix_tokens`` are computed by one sequence before it forks: the prompt, or on resumption all that the live
+    sequences have in common. ``answers`` are those of a beam search (``search``), the best first. ``keys`` are the extra
+    keys of its blocks' hashes. ``reserved_blocks``: what a contiguous cache sets aside for each of its sequences; 0: blocks
+    are taken when they are needed. ``precedence``: who has the smallest is served first, and preempted last.
     """
 
     __slots__ = (
@@ -68,6 +68,7 @@ class Request:
         "name",
         "params",
         "place",
+        "precedence",
         "prefix_tokens",
         "priority",
         "prompt",
@@ -90,6 +91,7 @@ class Request:
         priority: int,
         max_tokens: int,
         keys: ExtraKeys = NO_KEYS,
+        precedence: int = 0,
     ) -> None:
         self.id = id
         self.name = name
@@ -98,6 +100,7 @@ class Request:
         self.params = params
         self.priority = priority
         self.keys = keys
+        self.precedence = precedence
         self.max_tokens = max_tokens
         stops = params.stop or params.stop_token_ids
         self.watched = self.prompt_tokens + min(params.min_tokens + 1 if stops else max_tokens, max_tokens)

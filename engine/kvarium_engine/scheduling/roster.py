@@ -50,7 +50,7 @@ class Roster:
         self.pool = pool
         self.ledger = ledger
         self.requests: dict[int, Request] = {}
-        self.waiting = WaitingQueue(config.policy)
+        self.waiting = WaitingQueue()
         self.running: list[Request] = []
         self.width = 0
         self.hit_statistics = HitStatistics()
@@ -91,8 +91,9 @@ class Roster:
         if name in self._names:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
+        precedence = self.config.precedence(priority, self.ledger.step + 1)
         most = room if params.max_tokens is None else min(params.max_tokens, room)
-        request = Request(self._next_request, name, prompt, params, priority, most, keys)
+        request = Request(self._next_request, name, prompt, params, priority, most, keys, precedence)
         request.name = name or f"request-{request.id}"
         request.reserved_blocks = self.pool.reserved_blocks(request.prompt_tokens, most)
         self._next_request += 1
@@ -114,6 +115,7 @@ class Roster:
                 n=params.n,
                 priority=priority,
                 beam_width=params.beam_width,
+                precedence=precedence,
                 lora_name=keys.lora_name,
                 cache_salt=keys.cache_salt,
             )
@@ -146,8 +148,8 @@ class Roster:
             return None
         width = request.params.width
         verb, run = ("reserves", " in one run") if request.reserved_blocks else ("may need", "")
-        kind = "sequences" if request.params.beam_width is None else "beams"
-        who = f"each of its {width} {kind}" if width > 1 else "it"
+        what = "sequences" if request.params.beam_width is None else "beams"
+        who = f"each of its {width} {what}" if width > 1 else "it"
         together = f", together {needs}" if width > 1 else ""
         return (
             f"{who} {verb} {needs // width} blocks{run}{together}; the pool has {has}",

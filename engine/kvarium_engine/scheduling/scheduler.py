@@ -86,12 +86,16 @@ class Scheduler:
         text: str | None = None,
         keys: ExtraKeys = NO_KEYS,
     ) -> Request:
-        """A request comes in; see :meth:`Roster.submit`. Raises :class:`ValueError`, too, for stop strings without text."""
+        """A request comes in; see :meth:`Roster.submit`. Raises :class:`ValueError`, too, as :meth:`check` does."""
+        self.check(params)
+        return self.roster.submit(prompt, params, name, priority, text, keys)
+
+    def check(self, params: SamplingParams) -> None:
+        """Raises :class:`ValueError` for what this engine can't do: stop strings without text."""
         if params.stop and self.vocabulary is None:
             raise ValueError(
                 "stop strings need text, and this engine's model has no tokenizer: give stop_token_ids"
             )
-        return self.roster.submit(prompt, params, name, priority, text, keys)
 
     def abort(self, request: Request, asked_by: str = "") -> None:
         """End a request, whatever it does; see :meth:`Roster.abort`."""
@@ -185,7 +189,7 @@ class Scheduler:
         """Who is preempted: the last one that began to run, or the least urgent one."""
         running = self.roster.running
         if self.config.policy == "priority":
-            return max(running, key=lambda request: (request.priority, request.place))
+            return max(running, key=lambda request: (request.precedence, request.place))
         return running[-1]
 
     def _preempt(self, victim: Request, needed_by: Request, plan: StepPlan) -> None:

@@ -1,6 +1,13 @@
 """The waiting queue: who is admitted next.
 
-First come, first served: by place alone. By priority: a lower ``priority`` goes first, and by place within one.
+By ``precedence``, the smallest first, and of equals by place. First come, first served: all are equal. By priority it is
+the priority, or with aging the priority and the step of arrival, so that nobody starves::
+
+    priority_aging = 100        arrives     precedence     an urgent one that comes at step 600 or later goes behind
+    urgent, priority 0          step  40            40     the patient one, though that one is still waiting: from then
+    patient, priority 5         step  99           599     on nobody can overtake it
+    urgent, priority 0          step 600           600
+
 A place is a ticket that grows at the tail (a new request) and shrinks at the head (a preempted one). A request that
 leaves from the middle (an abort) stays in the heap until it comes to the top, where its changed place gives it away.
 """
@@ -9,16 +16,11 @@ import heapq
 
 from kvarium_engine.scheduling.request import Request
 
-POLICIES = ("fcfs", "priority")
-
 
 class WaitingQueue:
-    """Requests that wait, in the order of ``policy`` (one of :data:`POLICIES`)."""
+    """Requests that wait, in the order of their precedence and their places."""
 
-    def __init__(self, policy: str = "fcfs") -> None:
-        if policy not in POLICIES:
-            raise ValueError(f"the scheduling policy is one of {', '.join(POLICIES)}, not {policy!r}")
-        self.policy = policy
+    def __init__(self) -> None:
         self._heap: list[tuple[int, float, int, Request]] = []
         self._tail = 0.0
         self._head = -1.0
@@ -28,8 +30,7 @@ class WaitingQueue:
         return self._size
 
     def _push(self, request: Request, place: float) -> None:
-        priority = request.priority if self.policy == "priority" else 0
-        heapq.heappush(self._heap, (priority, place, request.id, request))
+        heapq.heappush(self._heap, (request.precedence, place, request.id, request))
         self._size += 1
 
     def append(self, request: Request) -> float:
@@ -40,7 +41,7 @@ class WaitingQueue:
         return place
 
     def prepend(self, request: Request) -> float:
-        """Put a preempted request at the head (of its priority); returns its place."""
+        """Put a preempted request at the head (of its precedence); returns its place."""
         place = self._head
         self._head -= 1.0
         self._push(request, place)

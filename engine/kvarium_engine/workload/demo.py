@@ -143,7 +143,9 @@ class Demo:
         roster, pool = engine.scheduler.roster, engine.pool
         if not roster.running:
             return True
-        needed = blocks_for(prompt, pool.block_size) + n
+        needed = (
+            n * pool.reserved_blocks(prompt, self._answer(engine)) or blocks_for(prompt, pool.block_size) + n
+        )
         spare = pool.num_blocks // 4 if self.calm else 0
         return roster.width + n <= self._seats(engine) and needed + spare <= pool.num_free
 
@@ -166,7 +168,11 @@ class Demo:
         prompt, subject, roster = talk.prompt, talk.subject, engine.scheduler.roster
         assert prompt is not None, f"conversation {talk.number} has no turn to ask"
         answer = self._answer(engine)
-        fitting = engine.pool.num_blocks // blocks_for(len(prompt) + answer - 1, engine.pool.block_size)
+        pool = engine.pool
+        each = pool.reserved_blocks(len(prompt), answer) or blocks_for(
+            len(prompt) + answer - 1, pool.block_size
+        )
+        fitting = pool.num_blocks // each
         n = max(1, min(subject.n, fitting, self._seats(engine)))
         if not self._has_room(engine, len(prompt), n):
             return False

@@ -3,7 +3,7 @@
     chat       a system prompt that many share, then words of one's own          prefix hits on blocks in use
     follow-up  a chat that has just ended goes on: its text, and some more       hits on freed blocks (reuse)
     samples    n = 2 … 5 samples of one prompt                                   forks, copy-on-write, releases
-    search     a beam search, 2 … 4 beams of one prompt                          forks and drops in mid-generation
+    search     a beam search, 2 … 4 beams of one prompt (paged memory only)      forks and drops in mid-generation
     document   a long text; some are asked about again                           long prefills, evictions
     oversize   one that can never fit                                            a refusal
 
@@ -95,7 +95,7 @@ class Mix:
             prompt.extend(self._tokens("words", self._count, draw.randrange(1, 2 * size + 1)))
             n = min(draw.choice((2, 3, 4, 5, 5)), self._most_n)
             output = draw.randrange(2, max(size, 3))
-            if kind > 0.83 and n > 1:
+            if kind > 0.83 and n > 1 and engine.config.memory_backend == "paged":
                 width, n = min(n, 4), n - 1
         else:
             number = self._documents - draw.randrange(_RECENT_DOCUMENTS)

@@ -20,6 +20,8 @@ export interface RequestFacts {
   readonly maxTokens: number;
   readonly n: number;
   readonly priority: number;
+  /** Of waiting requests the smallest is next; of equals the smallest place. The server, asked later, does not tell it. */
+  readonly precedence?: number;
   /** Candidates of a beam search; null: it is none; undefined: nobody has told yet, as keyframes do not. */
   readonly beamWidth?: number | null;
   /** Extra keys of its blocks' hashes. */
@@ -35,6 +37,7 @@ export function factsOf(told: ToldFacts): RequestFacts {
     maxTokens: told.max_tokens,
     n: told.n ?? 1,
     priority: told.priority ?? 0,
+    precedence: told.precedence ?? 0,
     beamWidth: told.beam_width ?? null,
     loraName: told.lora_name ?? null,
     cacheSalt: told.cache_salt ?? null,
@@ -42,7 +45,7 @@ export function factsOf(told: ToldFacts): RequestFacts {
 }
 
 type ToldFacts = Pick<Submitted, 'name' | 'prompt_tokens' | 'max_tokens'> &
-  Partial<Pick<Submitted, 'n' | 'priority' | 'beam_width' | 'lora_name' | 'cache_salt'>>;
+  Partial<Pick<Submitted, 'n' | 'priority' | 'precedence' | 'beam_width' | 'lora_name' | 'cache_salt'>>;
 
 export interface SequenceRow {
   readonly request: number;

@@ -3,7 +3,6 @@
  *
  *     r21    prompt ─┬─ r21.0   271 (record 40)   318 (42)   9 (44)
  *                    └─ r21.1    99 (40)          17 (42)            created by a fork: it has its parent's prompt
- *                         └─ r21.2                 5 (42)            created in mid-generation: it has 99 as well
  *
  * Tokens are only ever added, each under the record of the step that sampled it, in whatever order records are folded:
  * what there was at a record is what stands under records up to it, so nothing has to be undone. What this page did not
@@ -276,7 +275,10 @@ export class Transcripts {
   merge(told: Told): void {
     const found = this.transcript(told.request);
     const { facts } = told;
-    if (facts !== null) this.memory.learn(told.request, factsOf(facts));
+    if (facts !== null) {
+      const { precedence: _untold, ...known } = factsOf(facts);
+      this.memory.learn(told.request, known);
+    }
     found.submitted ??= told.submitted;
     if (told.prompt !== null && found.prompt === null) {
       found.prompt = told.prompt;

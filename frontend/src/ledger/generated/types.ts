@@ -91,6 +91,10 @@ export interface Operations {
 /**
  * A request came in and waits. ``name`` is the user's id for it; lengths are in tokens.
  *
+ * Of waiting requests the one of the smallest ``precedence`` is next, and of equals the one of the smallest place: first
+ * come, first served all have 0; by priority it follows from priority and time of arrival. The victim of a preemption is
+ * the running one of the greatest.
+ *
  * ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` candidates. ``lora_name`` and ``cache_salt`` are
  * the extra keys of its blocks' hashes: with other ones the same tokens are another prefix.
  */
@@ -107,6 +111,7 @@ export interface Submitted {
   max_tokens: number;
   n?: number;
   priority?: number;
+  precedence?: number;
   beam_width?: number | null;
   lora_name?: string | null;
   cache_salt?: string | null;
@@ -411,7 +416,7 @@ export interface PinColumns {
   pin?: Uint8Array;
 }
 /**
- * A request in the engine.
+ * A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`.
  */
 export interface RequestState {
   request: number;
@@ -422,6 +427,7 @@ export interface RequestState {
   max_tokens: number;
   n?: number;
   priority?: number;
+  precedence?: number;
 }
 /**
  * A sequence of a request in the engine.

@@ -74,7 +74,7 @@ export function summary(step: Step): StepSummary {
 
 export function schedulerAnswer(fold: Fold, hello: Hello, current: Step | null): SchedulerAnswer {
   const { requests } = fold;
-  const waiting: (WaitingRow & { place: number })[] = [];
+  const waiting: (WaitingRow & { precedence: number; place: number })[] = [];
   let running = 0;
   for (const [request, row] of requests.rows) {
     if (row.state === 'running') {
@@ -88,10 +88,11 @@ export function schedulerAnswer(fold: Fold, hello: Hello, current: Step | null):
       state: row.state,
       prompt: facts?.promptTokens ?? 0,
       reason: requests.reason(request),
+      precedence: facts?.precedence ?? 0,
       place: row.place,
     });
   }
-  waiting.sort((a, b) => a.place - b.place);
+  waiting.sort((a, b) => a.precedence - b.precedence || a.place - b.place);
   const limit = hello.config?.max_num_seqs;
   return {
     waiting: waiting.slice(0, ROWS),
