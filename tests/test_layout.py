@@ -11,7 +11,7 @@ import pytest
 
 # The parts of kvarium_engine that run a model may import torch; but for these, which are of use without it.
 MAY_NEED_TORCH = ("kvarium_engine.kernels.", "kvarium_engine.model.")
-WITHOUT_IT = ("null_runner", "seeded_tokens", "store", "fetch")
+WITHOUT_IT = ("null_runner", "seeded_tokens", "store", "fetch", "hub", "choice", "geometry", "weights")
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys

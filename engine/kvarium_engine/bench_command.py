@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import typer
 
-BENCHES: tuple[Callable[[typer.Typer], None], ...] = ()
+from kvarium_engine.bench import block_size, cache, sharing, waste
+
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = (sharing.add, waste.add, cache.add, block_size.add)
 """Each adds the command of one bench."""
 
 

@@ -91,7 +91,12 @@ def engine(
     max_num_batched_tokens: Annotated[
         int | None, typer.Option(help="Tokens a step. Default: 2048, or --max-num-seqs where that is more.")
     ] = None,
-    max_num_seqs: Annotated[int, typer.Option(help="Sequences that run at once.")] = 256,
+    max_num_seqs: Annotated[
+        int | None,
+        typer.Option(
+            help="Sequences that run at once. Default: 256, or --max-num-batched-tokens where that is less."
+        ),
+    ] = None,
     max_model_len: Annotated[
         int | None,
         typer.Option(

@@ -74,7 +74,7 @@ class Engine:
         self.config = config
         self.runner = runner
         self.ledger = ledger
-        self.scheduler = _scheduler(config, runner, ledger)
+        self.scheduler = make_scheduler(config, runner, ledger)
         self.pool: BlockPool = self.scheduler.pool
         self.auditor = Auditor(self.pool, self.scheduler.roster)
         self.audit_interval = config.audit_interval or default_interval(config.num_blocks)
@@ -167,7 +167,7 @@ class Engine:
         self.runner.close()
 
 
-def _scheduler(config: EngineConfig, runner: Runner, ledger: Ledger) -> Scheduler:
+def make_scheduler(config: EngineConfig, runner: Runner, ledger: Ledger) -> Scheduler:
     """A fresh pool of the kind that is asked for, and its scheduler."""
     blocks, size, limits = config.num_blocks, config.block_size, config.scheduler
     if config.memory_backend == "contiguous":

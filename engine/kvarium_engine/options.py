@@ -24,6 +24,8 @@ from kvarium_engine.workload.mooncake import TraceRequest, read_trace
 
 WorkloadName = Literal["trace", "mix", "demo", "none"]
 
+MAX_NUM_SEQS = 256
+MAX_NUM_BATCHED_TOKENS = 2048
 MIX_STEP_MS = 20.0
 MODEL_STEP_MS = 5.0
 LONGEST_STEP_MS = 4000.0
@@ -78,7 +80,7 @@ class Options:
     gpu_memory_utilization: float | None = None
     block_size: int = 16
     max_num_batched_tokens: int | None = None
-    max_num_seqs: int = 256
+    max_num_seqs: int | None = None
     max_model_len: int | None = None
     enable_prefix_caching: bool | None = None
     free_order: str = "lru"
@@ -161,12 +163,13 @@ def resolve(options: Options) -> Resolved:
     workload = _workload(options, model)
     trace = read_trace(options.trace) if options.trace is not None else None
     num_blocks, max_model_len = pool_size(options, model, trace)
+    tokens = options.max_num_batched_tokens
+    if tokens is None:
+        tokens = max(MAX_NUM_BATCHED_TOKENS, options.max_num_seqs or 0)
     try:
         scheduler = SchedulerConfig(
-            max_num_batched_tokens=max(2048, options.max_num_seqs)
-            if options.max_num_batched_tokens is None
-            else options.max_num_batched_tokens,
-            max_num_seqs=options.max_num_seqs,
+            max_num_batched_tokens=tokens,
+            max_num_seqs=min(MAX_NUM_SEQS, tokens) if options.max_num_seqs is None else options.max_num_seqs,
             max_model_len=max_model_len,
             policy=options.scheduling_policy,
             priority_aging=PRIORITY_AGING if options.priority_aging is None else options.priority_aging,

@@ -222,7 +222,7 @@ class Process:
 
     def _report(self, seconds: float, drained: bool, ending: int) -> None:
         engine, tally = self.engine, self.tally
-        operations = engine.ledger.op
+        operations, hits = engine.ledger.op, engine.scheduler.roster.hit_statistics
         summary = {
             "reason": self.stop_reason,
             "steps": self.made,
@@ -232,6 +232,8 @@ class Process:
             "operations_per_s": round(operations / max(seconds, 1e-9)),
             "by_kind": tally.operations,
             "decisions": tally.decisions,
+            "prefix_cache_queries": hits.queries,
+            "prefix_cache_hits": hits.hits,
             "gaps": self.link.gaps if self.link is not None else 0,
             "acknowledged": drained if self.link is not None else None,
             "seed": self.options.seed,
@@ -244,6 +246,8 @@ class Process:
         )
         if operations:
             print(tally.shares())
+        if hits.queries:
+            print(f"  prefix cache: {hits.hits:,} of {hits.queries:,} tokens were found ({hits.rate:.1%})")
         if tally.decisions:
             print("  " + ", ".join(f"{name} {count:,}" for name, count in sorted(tally.decisions.items())))
         if self.link is not None and not drained:

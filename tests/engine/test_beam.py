@@ -231,6 +231,10 @@ def test_the_stop_id_of_the_best_answer_is_told_and_a_text_that_is_not_recorded_
     engine.run()
     [finished] = engine.decisions(Finished)
     assert (finished.reason, finished.stop_reason) == ("stop", 77)
+    told = Encoder(engine.pool.num_blocks)
+    frames = b"".join(frame for sealed in engine.sealed for _, frame in told.encode(sealed))
+    assert b"token\x4d" in frames
+    assert b"stop_reason" in frames
     silent = Encoder(engine.pool.num_blocks, record_text="none")
     frames = b"".join(frame for sealed in engine.sealed for _, frame in silent.encode(sealed))
     assert b"hypothesis" in frames
@@ -294,6 +298,28 @@ def test_a_resumed_search_prefills_what_its_beams_have_in_common_once_and_forks_
     ]
     engine.run()
     engine.assert_nothing_leaks()
+
+
+@pytest.mark.parametrize("caching", [True, False])
+def test_beams_go_on_together_however_small_the_budget_is(caching: bool) -> None:
+    def said(blocks: int, budget: int) -> list[list[int]]:
+        engine = Mirrored(blocks, 4, budget, seqs=5, caching=caching, runner=Beams(FOUR))
+        first = engine.submit(tokens(1, 20), max_tokens=70)
+        beams = engine.submit(tokens(2, 9), max_tokens=24, beam_width=4)
+        waits = 0
+        while not engine.engine.idle:
+            resumed = beams.stage is Stage.own and engine.decisions(Preempted)
+            ids = {sequence.id for sequence in beams.live}
+            engine.step()
+            ids |= {sequence.id for sequence in beams.live}
+            computed = len(ids & set(engine.last.sampled))
+            assert computed in (0, 4), "all of them, or none"
+            waits += bool(resumed and first.state is None and beams.state == "running" and computed == 0)
+        assert (waits > 0) == (blocks < 60), "the chunks of a resumption took several steps"
+        engine.assert_nothing_leaks()
+        return [answer.tokens.tolist() for answer in beams.answers]
+
+    assert said(32, 5) == said(60, 64)
 
 
 def outcome(blocks: int, seed: int, **how: Any) -> tuple[list[Any], int, bool]:

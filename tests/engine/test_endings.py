@@ -185,6 +185,26 @@ def test_a_request_is_found_by_its_name_and_by_its_number() -> None:
     assert engine.roster.find(7) is None
 
 
+def test_a_name_that_is_a_number_is_refused_as_it_could_be_another_requests() -> None:
+    engine = Mirrored()
+    engine.submit(8)
+    for name in ("0", "17", "\u0663"):
+        with pytest.raises(ValueError, match=f"'{name}' is a request's number: a name has something else"):
+            engine.submit(8, name=name)
+    assert len(engine.roster.requests) == 1
+    assert engine.submit(8, name="17a").name == "17a"
+
+
+def test_a_request_without_a_name_gets_one_that_nobody_has() -> None:
+    engine = Mirrored()
+    taken = engine.submit(8, name="request-1", max_tokens=4)
+    own = engine.submit(8, max_tokens=2)
+    assert own.name == "request-1+"
+    assert (engine.roster.find("request-1"), engine.roster.find("request-1+")) == (taken, own)
+    engine.run()
+    engine.assert_nothing_leaks()
+
+
 def test_stages_follow_the_prefill() -> None:
     engine = Mirrored(budget=16, seqs=4)
     request = engine.submit(20, n=2, max_tokens=9)

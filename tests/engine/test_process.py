@@ -84,6 +84,7 @@ def test_the_mix_runs_into_a_backend_and_the_summary_says_what_it_did(
     assert_folded_to_nothing(backend)
     assert summary["operations"] == backend.fold.op  # type: ignore[union-attr]
     assert sum(summary["by_kind"].values()) == summary["operations"]
+    assert 0 < summary["prefix_cache_hits"] < summary["prefix_cache_queries"]
     assert [bye.reason for bye in backend.byes] == ["300 steps were made"]
     hello = backend.hello
     assert hello is not None
@@ -237,7 +238,7 @@ BAD_OPTIONS = [
     (["--runner", "numpy"], "--runner is null or torch, not 'numpy'"),
     (
         ["--runner", "torch"],
-        "--runner torch runs a --model: a name that `kvarium models ls` lists, or a folder",
+        "--runner torch runs a --model: a name that `kvarium models ls` lists, a folder, or an id of the hub",
     ),
     (["--dtype", "float16"], "--dtype is a model's: give one with --model"),
     (["--gpu-memory-utilization", "0"], "--gpu-memory-utilization must be above 0 and at most 1, not 0.0"),
@@ -254,7 +255,10 @@ BAD_OPTIONS = [
         ["--scheduling-policy", "priority", "--priority-aging", "-1"],
         "--priority-aging must be at least 0, not -1",
     ),
-    (["--max-num-batched-tokens", "8"], "max_num_batched_tokens (8) must not be below max_num_seqs (256)"),
+    (
+        ["--max-num-batched-tokens", "8", "--max-num-seqs", "256"],
+        "max_num_batched_tokens (8) must not be below max_num_seqs (256)",
+    ),
     (["--record-text", "some"], "--record-text is none or full, not 'some'"),
     (["--steps", "0"], "--steps must be at least 1, not 0"),
     (["--duration", "-1"], "--duration must be more than 0 seconds, not -1.0"),
@@ -317,6 +321,23 @@ def test_the_largest_options_are_run_and_recorded(backend: StubBackend, start: S
     )
     assert (code, err) == (0, "")
     assert_folded_to_nothing(backend)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "seqs", "found"),
+    [
+        (None, None, (2048, 256)),
+        (None, 4096, (4096, 4096)),
+        (100, None, (100, 100)),
+        (1000, None, (1000, 256)),
+        (100, 7, (100, 7)),
+    ],
+)
+def test_of_tokens_and_sequences_of_a_step_the_one_follows_from_the_other(
+    tokens: int | None, seqs: int | None, found: tuple[int, int]
+) -> None:
+    scheduler = resolve(Options(max_num_batched_tokens=tokens, max_num_seqs=seqs)).config.scheduler
+    assert (scheduler.max_num_batched_tokens, scheduler.max_num_seqs) == found
 
 
 def test_a_pool_beyond_the_memory_is_told_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ class EngineMachine(RuleBasedStateMachine):
 
     engine: Mirrored
     runner: ScriptedRunner
-    model: NaiveModel
+    model: NaiveModel | None = None
 
     @initialize(
         blocks=st.integers(4, 24),
@@ -158,8 +158,9 @@ class EngineMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_model_has_the_same(self) -> None:
-        self.model.catch_up()
-        self.model.assert_equal()
+        if self.model is not None:
+            self.model.catch_up()
+            self.model.assert_equal()
 
     @invariant()
     def the_fold_has_the_same(self) -> None:

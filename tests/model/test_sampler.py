@@ -7,6 +7,7 @@ from array import array
 import pytest
 import torch
 
+from kvarium_engine.model import sampler
 from kvarium_engine.model.adjust import Adjustment, adjusted
 from kvarium_engine.model.logprobs import Asked, logprobs_of
 from kvarium_engine.model.sampler import Draw, sample, seed_of, waiting_times
@@ -263,6 +264,38 @@ def test_tokens_are_those_of_a_plain_reference_of_the_whole_way() -> None:
         assert sample(logits, range(rows), draws) == expected
         drawn |= set(expected)
     assert len(drawn) == 30
+
+
+def test_what_is_left_out_to_save_time_changes_no_token(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """A large vocabulary, row by row and only those that may win, against all at once and all of them."""
+    generator = random.Random(seed)
+    for spread in (0.02, 1.0, 4.0):  # nearly even: a few are not enough for top-p; and a few that have it all
+        logits = spread * torch.randn(8, 6000, generator=torch.Generator().manual_seed(seed))
+        logits[:, 100:140] = logits[:, 100:101]  # equal ones
+        draws = [
+            Draw(
+                generator.choice([0.0, 0.7, 1.0, 1.3]),
+                generator.choice([0, 0, 1, 50, 700]),
+                generator.choice([1.0, 0.999, 0.9, 0.1]),
+                generator.getrandbits(60),
+                0,
+                generator.randrange(1000),
+                generator.choice([0.0, 0.0, 0.05]),
+            )
+            for _ in range(8)
+        ]
+        found = sample(logits, range(8), draws)
+        with monkeypatch.context() as patch:
+            patch.setattr(sampler, "_SMALL", 1 << 30)
+            patch.setattr(sampler, "_AT_ONCE", 1 << 30)
+            assert sample(logits, range(8), draws) == found
+
+
+def test_a_seed_gives_the_tokens_that_it_has_always_given() -> None:
+    logits = torch.sin(torch.arange(5000) * 0.37).mul(4)[None]
+    draws = [draw(i, seed=i * 7919) for i in range(6)]
+    draws += [draw(i, top_k=40, top_p=0.8, seed=i * 7919) for i in range(4)]
+    assert sample(logits, [0] * 10, draws) == [53, 3043, 4081, 4284, 2550, 1108, 2093, 4810, 259, 4878]
 
 
 # -- log probabilities --------------------------------------------------------------------------------------------------

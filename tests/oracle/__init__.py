@@ -8,7 +8,7 @@
     after each step all that they know is compared: who is scheduled with how much, block tables, counts, labels, queue;
     and the two ledgers, operation by operation
 
-Both run in one process, that of the oracle's own environment (``scripts/oracle.sh``), which has vLLM and, by its path, the
-clone's sources: no pipe and no second copy of the state, and a difference is found where it arises. Elsewhere nothing here
-is collected, with one line that says so. What is meant to differ is in :mod:`tests.oracle.differences`, and nowhere else.
+All run in one process, with vLLM's Python files and the clone's sources on its path (``scripts/oracle.sh``): no pipe and no
+second copy of the state, and a difference is found where it arises. Without them nothing here is collected, with one line that
+says so. What is meant to differ is in :mod:`tests.oracle.differences`, and nowhere else; docs/vllm.md tells it to readers.
 """

@@ -1,4 +1,4 @@
-"""What is meant to differ between kvarium and vLLM 0.32, in one place (reasons: docs/decisions/0009-vllm-as-the-oracle.md).
+"""What is meant to differ between kvarium and vLLM 0.32, in one place (reasons: docs/vllm.md).
 
 Each is either a setting of vLLM's, a translation, or a request or a moment that is left out and counted; no comparison has
 a tolerance.
@@ -49,6 +49,14 @@ def adapter(name: str | None) -> LoRARequest | None:
 
 def never_fits(request: Request) -> bool:
     return request.state is None
+
+
+# -- freed blocks without a label: to the head in vLLM, to the tail with free_order=lru ----------------------------------
+
+
+def free_to_the_tail(pool: Any) -> None:
+    """Let a pool of vLLM put what it would put at the head of its queue at the tail: all that ``lru`` changes."""
+    pool.free_block_queue.prepend_n = pool.free_block_queue.append_n
 
 
 # -- labels of a step that does not happen -----------------------------------------------------------------------------

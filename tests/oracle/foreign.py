@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from vllm.v1.core.kv_cache_utils import get_block_hash
-from vllm.v1.core.sched.scheduler import Scheduler
 
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns, u32
@@ -19,7 +18,7 @@ from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.ledger import Sealed
 from kvarium_ledger.operations import NONE, Cause, Operation
 from kvarium_ledger.records import Step, Text
-from tests.oracle.vllm_session import VllmSession
+from tests.oracle.vllm_session import SchedulerSession, VllmSession
 
 
 class DifferenceError(AssertionError):
@@ -76,14 +75,24 @@ def moves(decisions: Iterable[AnyDecision], name_of: Callable[[int], str]) -> Co
 
 
 class ForeignFold:
-    """Follows a scheduler of vLLM through its ledger alone. ``counts`` tells how much of each kind it was told."""
+    """Follows a scheduler of vLLM through its ledger alone. ``counts`` tells how much of each kind it was told.
 
-    def __init__(self, scheduler: Scheduler, hash_seed: str) -> None:
+    ``make`` makes its session; whatever has a scheduler's manager and queues may stand for one then.
+    """
+
+    def __init__(
+        self,
+        scheduler: Any,
+        hash_seed: str,
+        make: Callable[..., VllmSession] = SchedulerSession,
+    ) -> None:
         self.scheduler = scheduler
         self.pool = scheduler.kv_cache_manager.block_pool
         self.block_size = scheduler.block_size
         self.fold = Fold(self.pool.num_gpu_blocks, self.block_size)
         self.counts: Counter[str] = Counter()
+        self.frames: list[bytes] = []
+        """All that was told, as bytes."""
         self.moves: Counter[tuple[Any, ...]] = Counter()
         self.rows: Counter[Row] = Counter()
         """What was told since these two were last cleared."""
@@ -93,7 +102,7 @@ class ForeignFold:
         self._tokens: dict[int, bytes] = {}
         self._keys: dict[int, list[list[str]]] = {}
         self._hashes: dict[int, bytes] = {}
-        self.session = VllmSession(scheduler, self._sealed.append, audit_interval=1)
+        self.session = make(scheduler, self._sealed.append, audit_interval=1)
         self.follow()
 
     def follow(self) -> None:
@@ -101,6 +110,7 @@ class ForeignFold:
         self.session.seal()
         for sealed in self._sealed:
             for _, frame in self._encoder.encode(sealed):
+                self.frames.append(frame)
                 record = codec.open_frame(frame)
                 found = self.fold.apply(record)
                 same("what the fold finds wrong", [str(violation) for violation in found], [])
@@ -180,9 +190,9 @@ class ForeignFold:
     def _queue(self, *states: str) -> list[str]:
         """The names of the fold's requests in these states, in order."""
         facts = self.fold.state.facts
-        by_priority = self.scheduler.policy.value == "priority" and "running" not in states
+        waiting = "running" not in states
         rows = [
-            (facts[number].priority if by_priority else 0, row.place, facts[number].name)
+            (facts[number].precedence if waiting else 0, row.place, facts[number].name)
             for number, row in self.fold.state.requests.items()
             if row.state in states
         ]

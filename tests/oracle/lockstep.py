@@ -67,9 +67,12 @@ def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
 
 
 class LockStep:
-    """One scenario. ``counts`` tells how much of each kind happened."""
+    """One scenario. ``counts`` tells how much of each kind happened.
 
-    def __init__(self, scenario: Scenario) -> None:
+    ``free_order`` is kvarium's. vLLM's own is ``unhashed-first``; to go with ``lru`` it is changed, unless it is ``unlike``.
+    """
+
+    def __init__(self, scenario: Scenario, free_order: str = "unhashed-first", unlike: bool = False) -> None:
         self.scenario = scenario
         self.mirrored = scenario.seed % MIRRORED_EVERY == 0
         self.kvarium = Mirrored(
@@ -80,12 +83,14 @@ class LockStep:
             length=scenario.length,
             policy=scenario.policy,
             caching=scenario.caching,
-            free_order="unhashed-first",
+            free_order=free_order,
             hash_seed=scenario.hash_seed,
             audit_interval=1 if self.mirrored else 1 << 20,
         )
         self.vllm = vllm_side.make_scheduler(scenario)
         self.foreign = ForeignFold(self.vllm, scenario.hash_seed)
+        if free_order == "lru" and not unlike:
+            differences.free_to_the_tail(self.manager.block_pool)
         self.submits: dict[str, Submit] = {}
         self.names: dict[int, str] = {}
         self.sequences: dict[int, str] = {}
@@ -313,32 +318,32 @@ class LockStep:
         self.foreign.rows.clear()
 
 
-def run(scenario: Scenario) -> LockStep:
+def run(scenario: Scenario, free_order: str = "unhashed-first", unlike: bool = False) -> LockStep:
     """Both engines through one scenario; raises :class:`DifferenceError`."""
     vllm_side.seed_hashes(scenario.hash_seed)
-    both = LockStep(scenario)
+    both = LockStep(scenario, free_order, unlike)
     both.run()
     return both
 
 
-def run_many(policy: str, seeds: range, steps: int) -> Counter[str]:
+def run_many(policy: str, seeds: range, steps: int, free_order: str = "unhashed-first") -> Counter[str]:
     """Many scenarios; one that fails is made small and shown with its seed."""
     counts: Counter[str] = Counter()
     for seed in seeds:
         scenario = generate(seed, policy, steps)
         try:
-            both = run(scenario)
+            both = run(scenario, free_order)
         except AssertionError as error:
-            raise AssertionError(_smallest(scenario, error)) from error
+            raise AssertionError(_smallest(scenario, free_order, error)) from error
         counts += both.counts
         counts["runs"] += 1
     return counts
 
 
-def _smallest(scenario: Scenario, error: AssertionError) -> str:
+def _smallest(scenario: Scenario, free_order: str, error: AssertionError) -> str:
     def message(candidate: Scenario) -> str:
         try:
-            run(candidate)
+            run(candidate, free_order)
         except AssertionError as found:
             return f"{type(found).__name__}: {found}"
         return ""

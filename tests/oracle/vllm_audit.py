@@ -151,4 +151,5 @@ def _request(known: Known, state: Standing, place: float) -> RequestState:
         prompt_tokens=request.num_prompt_tokens,
         max_tokens=request.max_tokens,
         priority=request.priority,
+        precedence=known.precedence,
     )

@@ -95,10 +95,10 @@ class VllmLedger:
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
-    def submit(self, request: Request) -> None:
-        """A request comes in and waits."""
+    def submit(self, request: Request, precedence: int = 0) -> None:
+        """A request comes in and waits; who has the smallest ``precedence`` is next, and of equals who came first."""
         ledger = self.ledger
-        known = Known(self._next_number, request, self._last)
+        known = Known(self._next_number, request, self._last, precedence)
         self._next_number += 1
         self._last += 1.0
         self.requests[request.request_id] = known
@@ -113,6 +113,7 @@ class VllmLedger:
                 prompt_tokens=len(prompt),
                 max_tokens=request.max_tokens,
                 priority=request.priority,
+                precedence=precedence,
                 lora_name=request.lora_request.name if request.lora_request else None,
                 cache_salt=request.cache_salt,
             )

@@ -11,11 +11,12 @@ from kvarium_ledger.operations import Cause
 class Known:
     """What the ledger has told of a request: its numbers, where it stands, its block table and the contents in it."""
 
-    def __init__(self, number: int, request: Request, place: float) -> None:
+    def __init__(self, number: int, request: Request, place: float, precedence: int) -> None:
         self.number = number
         self.request = request
         self.state: State = "waiting"
         self.place = place
+        self.precedence = precedence
         self.table: list[int] = []
         self.contents: list[int] = []
         self.waits_for_blocks = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from vllm.v1.core.kv_cache_manager import KVCacheManager
 from vllm.v1.core.sched.request_queue import PriorityRequestQueue
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
@@ -21,48 +22,73 @@ from tests.oracle.vllm_ledger import VllmLedger, watch
 
 
 class VllmSession:
-    """Watches a ``Scheduler`` that has no request yet; ``sink`` gets what is sealed, a keyframe first.
+    """A watched manager's session; ``sink`` gets what is sealed, a keyframe first.
 
-    An audit goes with every ``audit_interval``-th step.
+    ``queues`` gives the running and the waiting requests, in their order. An audit goes with every ``audit_interval``-th
+    step.
     """
+
+    def __init__(
+        self,
+        manager: KVCacheManager,
+        queues: Callable[[], list[Iterable[Request]]],
+        sink: Callable[[Sealed], None],
+        audit_interval: int = 64,
+    ) -> None:
+        self.ledger = Ledger(sink)
+        self.told = VllmLedger(manager, self.ledger)
+        self.audit = VllmAudit(self.told)
+        self.audit_interval = audit_interval
+        self.queues = queues
+        self._op = 0
+        self.ledger.keyframe(self.snapshot())
+
+    def snapshot(self) -> Keyframe:
+        """The whole state of vLLM's objects, between two steps."""
+        return self.audit.keyframe(self.queues())
+
+    def seal(self) -> None:
+        """Record what was done since the last step (a submission, an abort, a reset), if anything was."""
+        if self.ledger.pending:
+            self._seal(StepTimes(self.ledger.now(), 0, 0, 0), 0, 0)
+
+    def _seal(self, times: StepTimes, tokens: int, budget: int) -> None:
+        due = (self.ledger.step + 2) % self.audit_interval == 0
+        audit = self.audit.digest(self.queues()) if due else None
+        self.ledger.seal(times, tokens, budget, self._op, audit)
+        self._op = self.ledger.op
+
+
+class SchedulerSession(VllmSession):
+    """The session of a ``Scheduler`` that has no request yet."""
 
     def __init__(
         self, scheduler: Scheduler, sink: Callable[[Sealed], None], audit_interval: int = 64
     ) -> None:
         self.scheduler = scheduler
-        self.ledger = Ledger(sink)
-        self.told = VllmLedger(scheduler.kv_cache_manager, self.ledger)
-        self.audit = VllmAudit(self.told)
-        self.audit_interval = audit_interval
-        self._op = 0
         self._began = self._scheduled = 0
-        self._tokens = 0
+        super().__init__(scheduler.kv_cache_manager, self._queues, sink, audit_interval)
         watch(scheduler, "add_request", self._add_request)
         watch(scheduler, "schedule", self._schedule)
         watch(scheduler, "update_from_output", self._update_from_output)
-        self.ledger.keyframe(self.snapshot())
 
-    def queues(self) -> list[Iterable[Request]]:
-        """Running and waiting requests in their order; those that wait by priority as one queue a priority."""
+    def _queues(self) -> list[Iterable[Request]]:
+        """Those that wait by priority are a queue for each priority."""
         running, waiting = self.scheduler.running, list(self.scheduler.waiting)
         if not isinstance(self.scheduler.waiting, PriorityRequestQueue):
             return [running, waiting]
         priorities = {request.priority for request in waiting}
         return [running, *([each for each in waiting if each.priority == one] for one in priorities)]
 
-    def snapshot(self) -> Keyframe:
-        """The whole state of vLLM's objects, between two steps."""
-        return self.audit.keyframe(self.queues())
-
     def _add_request(self, plain: Callable[..., None], request: Request) -> None:
-        self.told.submit(request)
+        by_priority = isinstance(self.scheduler.waiting, PriorityRequestQueue)
+        self.told.submit(request, request.priority if by_priority else 0)
         plain(request)
 
     def _schedule(self, plain: Callable[..., Any], *given: Any, **named: Any) -> Any:
         self._began = self.ledger.now()
         output = plain(*given, **named)
         self._scheduled = self.ledger.now()
-        self._tokens = output.total_num_scheduled_tokens
         return output
 
     def _update_from_output(self, plain: Callable[..., Any], output: Any, computed: Any) -> Any:
@@ -76,23 +102,10 @@ class VllmSession:
         if sequences:
             self.ledger.sampled(sequences, tokens)
         answer = plain(output, computed)
+        began, scheduled, now = self._began, self._scheduled, self.ledger.now()
         self._seal(
-            StepTimes(
-                self._began, self._scheduled - self._began, ran - self._scheduled, self.ledger.now() - ran
-            )
+            StepTimes(began, scheduled - began, ran - scheduled, now - ran),
+            output.total_num_scheduled_tokens,
+            self.scheduler.max_num_scheduled_tokens,
         )
         return answer
-
-    def seal(self) -> None:
-        """Record what was done since the last step (a submission, an abort, a reset), if anything was."""
-        if self.ledger.pending:
-            self._tokens = 0
-            self._seal(StepTimes(self.ledger.now(), 0, 0, 0))
-
-    def _seal(self, times: StepTimes) -> None:
-        ledger = self.ledger
-        due = (ledger.step + 2) % self.audit_interval == 0
-        audit = self.audit.digest(self.queues()) if due else None
-        budget = self.scheduler.max_num_scheduled_tokens
-        ledger.seal(times, self._tokens, budget, self._op, audit)
-        self._op = ledger.op

@@ -73,7 +73,7 @@ def paged_attention(
     current = _current.get()
     assert current is not None, "the model was called outside of attending()"
     batch, cache = current
-    layer = layer_of(module, cache)
+    layer = layer_of(module, cache.layers)
     keys, values = cache.layer(layer)
     scales = cache.scales[layer]
     refuse_other_attention(key, value, attention_mask, kwargs)
@@ -117,13 +117,13 @@ def window_of_config(module: torch.nn.Module) -> int | None:
     return window
 
 
-def layer_of(module: torch.nn.Module, cache: KVCache) -> int:
-    """Which layer of the cache an attention module is. Raises :class:`UnpagedError` where it is none."""
+def layer_of(module: torch.nn.Module, layers: int) -> int:
+    """Which of the ``layers`` layers of the cache an attention module is. Raises :class:`UnpagedError` where it is none."""
     layer = getattr(module, "layer_idx", None)
     if not isinstance(layer, int):
         raise UnpagedError(f"{type(module).__name__} does not tell its layer")
-    if not 0 <= layer < cache.layers:
-        raise UnpagedError(f"there is attention in layer {layer}, the config has {cache.layers} layers")
+    if not 0 <= layer < layers:
+        raise UnpagedError(f"there is attention in layer {layer}, the config has {layers} layers")
     return layer
 
 

