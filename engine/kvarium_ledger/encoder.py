@@ -176,8 +176,9 @@ class Encoder:
         self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         if isinstance(sealed, SealedStep):
             records: list[AnyRecord] = [self._step(sealed)]
-            if self.record_text == "full" and (sealed.contents or sealed.prompts or sealed.sampled):
-                records.append(self._text(sealed))
+            ends = _ends(sealed.decisions) if self._vocabulary is not None else b""
+            if self.record_text == "full" and (sealed.contents or sealed.prompts or sealed.sampled or ends):
+                records.append(self._text(sealed, ends))
             return records
         if isinstance(sealed, SealedControl):
             return [
@@ -255,7 +256,7 @@ class Encoder:
             audit=sealed.audit,
         )
 
-    def _text(self, sealed: SealedStep) -> Text:
+    def _text(self, sealed: SealedStep, ends: bytes) -> Text:
         tokens: list[int] = []
         for content in sealed.contents:
             tokens += content.tokens
@@ -271,7 +272,7 @@ class Encoder:
             prompts=sealed.prompts,
             sampled=sampled,
             pieces=self._pieces(
-                told, sampled, logprobs.top_token, *(prompt.tokens for prompt in sealed.prompts)
+                told, sampled, ends, logprobs.top_token, *(prompt.tokens for prompt in sealed.prompts)
             ),
             logprobs=logprobs,
         )
@@ -280,6 +281,12 @@ class Encoder:
         if self._vocabulary is None:
             return _NO_PIECES
         return self._vocabulary.untold(np.frombuffer(b"".join(tokens), dtype="<u4"))
+
+
+def _ends(decisions: list[AnyDecision]) -> bytes:
+    """The last tokens of the answers that a beam search found (u32): no sequence has sampled them."""
+    ends = [each.token for each in decisions if isinstance(each, Hypothesis) and each.token is not None]
+    return np.array(ends, dtype="<u4").tobytes()
 
 
 def _contents(contents: list[ContentText]) -> Contents:

@@ -371,8 +371,7 @@ export const text = {
     noneLives: 'No candidate lives at this step.',
     of: (parent: string) => `from ${parent}`,
     answers: 'Answers',
-    found: (count: number, n_: number) =>
-      `${n(count)} found, the best ${n(n_)} ${n_ === 1 ? 'is' : 'are'} given`,
+    found: (count: number, wanted: number) => `${n(count)} found, ${n(wanted)} wanted`,
     noneFound: 'None found yet.',
     rank: (rank: number) => `${rank + 1}.`,
     score: (score: number) => score.toFixed(3),

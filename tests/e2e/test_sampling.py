@@ -71,10 +71,10 @@ def test_sampling_fields_reach_the_engine_are_remembered_and_are_reset_by_one_cl
     page.keyboard.press("p")
     expect(page.locator(".unfold")).to_contain_text("stop never said\\n ### · min_tokens 2 · ignore_eos")
     expect(page.locator("input[name=max_tokens]")).to_have_value("5")
-    page.get_by_role("button", name="Reset").click()
+    page.get_by_role("button", name="Reset", exact=True).click()
     expect(page.locator("input[name=max_tokens]")).to_have_value("64")
     expect(page.locator(".unfold")).to_have_text("▸ Sampling")
-    expect(page.get_by_role("button", name="Reset")).to_have_count(0)
+    expect(page.get_by_role("button", name="Reset", exact=True)).to_have_count(0)
     open_page.faults.clear()  # the browser logs the answer 422
 
 
@@ -173,7 +173,7 @@ def test_a_beam_search_shows_its_candidates_and_its_answers_as_of_any_record(
         assert (row.locator(".said").text_content() or "").strip() == words(each["tokens"], pieces).strip()
     # The two that were asked for are the answers, the others merely were found.
     expect(inspector.locator(".answers .beyond")).to_have_count(min(len(found), 24) - 2)
-    expect(inspector.locator(".answers .note")).to_have_text(f"{len(found)} found, the best 2 are given")
+    expect(inspector.locator(".answers .note")).to_have_text(f"{len(found)} found, 2 wanted")
     # Back where it searched: who lived then, with what each had taken over.
     steps = told(page, "steps")
     at = dict(zip(steps["record"], steps["step"], strict=True))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.decisions import Hypothesis
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed, StepTimes, TokenLogprobs
@@ -256,6 +257,25 @@ def test_a_piece_is_told_once_with_the_first_text_that_has_its_token_and_anew_af
     assert told([0, 1, 2], [2]) == {}
     encoder.gap(1, "lost")
     assert told([0, 1], [2]) == {0: "a", 2: "<0xE2>"}
+
+
+def test_the_piece_of_the_token_that_ends_an_answer_is_told_though_no_sequence_has_sampled_it() -> None:
+    encoder = Encoder(BLOCKS, pieces=_Letters())
+
+    def pieces(*tokens: int | None) -> list[list[str]]:
+        sealed: list[Sealed] = []
+        ledger = Ledger(sealed.append)
+        for token in tokens:
+            ledger.decide(
+                Hypothesis(op=0, request=0, sequence=0, tokens=3, score=-1.0, reason="stop", token=token)
+            )
+        ledger.seal(StepTimes(0, 0, 0, 0), 0, 0, 0)
+        return [text.pieces.piece for text in encoder.records(sealed[0]) if isinstance(text, Text)]
+
+    assert pieces(2, 0) == [["a", "<0xE2>"]]
+    assert pieces(2) == [[]]
+    assert pieces(None) == []
+    assert pieces() == []
 
 
 def test_logprobs_are_columns_of_the_text_record_and_absent_when_nobody_asks() -> None:

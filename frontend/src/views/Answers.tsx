@@ -9,8 +9,15 @@ const words = text.beams;
 /** Those behind these are told by their number alone. */
 const MOST = 24;
 
-export function Answers({ answer }: { readonly answer: RequestAnswer }) {
+interface Props {
+  readonly answer: RequestAnswer;
+  /** Not more than these; null: those behind the n best too. */
+  readonly only: number | null;
+}
+
+export function Answers({ answer, only }: Props) {
   const { answers, n } = answer;
+  const most = only ?? MOST;
   return (
     <section class="answers" aria-label={words.answers}>
       <div class="head">
@@ -18,7 +25,7 @@ export function Answers({ answer }: { readonly answer: RequestAnswer }) {
         <span class="note num">{answers.length === 0 ? '' : words.found(answers.length, n)}</span>
       </div>
       {answers.length === 0 && <p class="faint quiet">{words.noneFound}</p>}
-      {answers.slice(0, MOST).map((each) => (
+      {answers.slice(0, most).map((each) => (
         <div
           key={`${each.sequence} ${each.step} ${each.rank}`}
           class={`voice${each.rank < n ? '' : ' beyond'}`}
@@ -29,12 +36,10 @@ export function Answers({ answer }: { readonly answer: RequestAnswer }) {
             <span class="num" title={words.scoreTitle}>
               {words.score(each.score)}
             </span>
-            <span class="num dim">
-              {each.label} ·{' '}
-              <button type="button" class="link num" onClick={() => jump(each.step)}>
-                {words.row(each.tokens, each.reason, each.step)}
-              </button>
-            </span>
+            <button type="button" class="link num" onClick={() => jump(each.step)}>
+              {words.row(each.tokens, each.reason, each.step)}
+            </button>
+            <span class="num dim">{each.label}</span>
           </div>
           <Said said={each.said} label={`${words.answers} ${words.rank(each.rank)}`} kind="sampled" />
         </div>

@@ -51,7 +51,7 @@ export function Conversation({ answer }: { readonly answer: RequestAnswer }) {
       {sequences.some(({ said }) => said?.odds != null) && <Shading on={shaded.value} onChange={shade} />}
       {beamWidth !== null && (
         <>
-          <Answers answer={answer} />
+          <Answers answer={answer} only={null} />
           {answer.ending === null && (
             <div class="head">
               <h2>{text.beams.candidates}</h2>

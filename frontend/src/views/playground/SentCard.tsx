@@ -109,13 +109,22 @@ interface Props {
   readonly live: boolean;
 }
 
+/** Tokens that it has said so far; of a beam search that has ended, those of its answers. */
+function sampledBy({ sequences, answers, beamWidth, ending, n }: RequestAnswer): number {
+  const lengths =
+    beamWidth !== null && ending !== null
+      ? answers.slice(0, n).map(({ tokens }) => tokens ?? 0)
+      : sequences.map(({ said }) => said?.tokens ?? 0);
+  return lengths.reduce((sum, each) => sum + each, 0);
+}
+
 export function SentCard({ sent, live }: Props) {
   const answer = requests.value.get(sent.request);
   const { told, kind, calm } = stateOf(answer);
   const isOn =
     selection.value.request === sent.request ||
     (answer?.sequences.some((each) => each.sequence === selection.value.sequence) ?? false);
-  const sampled = answer?.sequences.reduce((sum, each) => sum + (each.said?.tokens ?? 0), 0) ?? 0;
+  const sampled = answer === undefined ? 0 : sampledBy(answer);
   const textState = answer?.text.state;
   return (
     <article
@@ -153,7 +162,7 @@ export function SentCard({ sent, live }: Props) {
         </p>
       )}
       {textState === 'none' && <p class="faint">{text.said.notRecorded}</p>}
-      {answer !== undefined && answer.beamWidth !== null && <Answers answer={answer} />}
+      {answer !== undefined && answer.beamWidth !== null && <Answers answer={answer} only={answer.n} />}
       {answer?.sequences.map((each) => (
         <Voice key={each.sequence} answer={answer} each={each} />
       ))}
