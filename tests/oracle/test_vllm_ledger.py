@@ -75,7 +75,7 @@ LEAST = {
     "evictions": 2_000,
     "preemptions": 100,
     "reuse": 500,
-    "share": 500,
+    "share": 200,
     "aborts": 50,
     "resets": 20,
 }
