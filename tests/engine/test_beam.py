@@ -225,6 +225,15 @@ def test_a_search_tells_its_width_its_answers_and_ends_once() -> None:
     assert {answer.reason for answer in request.answers} == {"stop", "length"}
 
 
+def test_a_search_whose_tokens_are_all_barred_ends_without_an_answer() -> None:
+    engine = Mirrored(runner=Beams({(0, 0): GONE}))
+    request = engine.submit(20, max_tokens=6, beam_width=2)
+    engine.run()
+    assert not request.answers
+    assert [finished.reason for finished in engine.decisions(Finished)] == ["length"]
+    engine.assert_nothing_leaks()
+
+
 def test_the_stop_id_of_the_best_answer_is_told_and_a_text_that_is_not_recorded_is_not() -> None:
     engine = Mirrored(runner=Beams({(0, 0): [(77, -0.1), (10, -3.0), (11, -4.0)]}))
     engine.submit(20, max_tokens=3, beam_width=2, stop_token_ids=(77,), early_stopping=True)

@@ -356,7 +356,10 @@ class Scheduler:
         A beam search is over as a whole, and as its best answer.
         """
         if request.params.beam_width is not None:
-            self._finish(request, request.answers[0].reason, stop_reason=request.answers[0].stop_reason)
+            best = request.answers[0] if request.answers else None  # None: every token was barred
+            self._finish(
+                request, best.reason if best else "length", stop_reason=best.stop_reason if best else None
+            )
             return
         last: Ending | None = sequences[-1].ending if len(sequences) == len(request.live) else None
         for sequence in sequences:
