@@ -10,8 +10,10 @@ from kvarium_engine.errors import UsageError
 from kvarium_engine.handshake import hello
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.options import Options, resolve
-from kvarium_ledger.decisions import Finished, Refused, Waiting
+from kvarium_engine.workload.mix import Mix
+from kvarium_ledger.decisions import Finished, Refused, Submitted, Waiting
 from kvarium_ledger.ledger import Ledger
+from tests.engine.mirrored import Mirrored
 from tests.engine.test_demo import Played
 
 
@@ -114,6 +116,16 @@ def test_a_run_says_what_it_reserves() -> None:
         "kvarium engine: maximum concurrency for 1,000 tokens per request: 8x",
     ]
     assert done.stdout.startswith("200 steps were made: ")
+
+
+def test_the_mix_asks_for_no_beam_search_where_there_is_none() -> None:
+    engine = Mirrored(num_blocks=128, length=512, reserve="exact", eos_every=40)
+    mix = Mix(128, 16, 32, seed=1)
+    for _ in range(250):
+        mix.feed(engine.engine)
+        engine.step()
+    assert {asked.beam_width for asked in engine.decisions(Submitted)} == {None}
+    assert len(engine.decisions(Finished)) > 100
 
 
 @pytest.mark.parametrize(("reserve", "told"), [(None, "max"), ("exact", "exact")])

