@@ -381,6 +381,7 @@ export const text = {
       `${tokens === null ? '' : `${plural(tokens, 'token')} · `}${reason} at step ${n(step)}`,
     rest: 'not among the answers',
     width: 'beam width',
+    wanted: 'answers',
   },
   decisions: {
     submitted: 'submitted',

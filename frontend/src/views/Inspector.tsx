@@ -223,7 +223,7 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
         </dd>
         {answer.n > 1 && (
           <>
-            <dt>{answer.beamWidth === null ? text.inspector.samples : text.beams.answers}</dt>
+            <dt>{answer.beamWidth === null ? text.inspector.samples : text.beams.wanted}</dt>
             <dd class="num">{answer.n}</dd>
           </>
         )}
