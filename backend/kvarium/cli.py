@@ -1,23 +1,20 @@
 """The command line. What needs the server or the recording is imported by the command that uses it."""
 
-import contextlib
 import json
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kvarium import __version__, extensions
 from kvarium.errors import DamagedRecordingError, KvariumError
+from kvarium.recording_options import AsJson, Db, Session, reading, say, target
+from kvarium.sql import command as sql_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kvarium.launch import OptionsCheck
     from kvarium.recording.index_rows import Row
-    from kvarium.recording.reader import Reader
     from kvarium.serve import ServeOptions
 
 app = typer.Typer(
@@ -35,15 +32,6 @@ app.add_typer(sessions_app, name="sessions")
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-Db = Annotated[
-    str | None,
-    typer.Option(
-        "--db",
-        metavar="FILE|URL",
-        help="The recording: an SQLite file or a PostgreSQL URL.",
-        show_default=False,
-    ),
-]
 Host = Annotated[
     str, typer.Option(help="The address to listen on. Other than this machine's own: others can watch.")
 ]
@@ -56,37 +44,6 @@ Browser = Annotated[
     bool,
     typer.Option("--browser/--no-browser", "--open/--no-open", help="Open the page in a browser."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
-Session = Annotated[
-    str, typer.Argument(metavar="SESSION", help="A session's id, the beginning of it, or `latest`.")
-]
-
-
-def default_db() -> str:
-    """The recording in the user's data folder, which is made if need be."""
-    import platformdirs
-
-    folder = Path(platformdirs.user_data_dir("kvarium"))
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise KvariumError(
-            f"can't make the folder {folder}: {error.strerror}; say where with --db FILE"
-        ) from None
-    return str(folder / "kvarium.db")
-
-
-def _target(db: str | None) -> str:
-    if db is None:
-        return default_db()
-    if not db.strip():
-        raise KvariumError("--db is empty: it names a file, or a PostgreSQL URL")
-    return db
-
-
-def say(line: str) -> None:
-    """A line for the user, at once."""
-    print(line, flush=True)
 
 
 def _show_version(asked: bool) -> None:
@@ -137,7 +94,7 @@ def _serve(db: str | None, options: "ServeOptions", check: "OptionsCheck | None"
         if status:
             print(text, file=sys.stderr)
             raise typer.Exit(status)
-    database = open_for_server(_target(db))
+    database = open_for_server(target(db))
     try:
         status = run_server(database, options)
     finally:
@@ -275,18 +232,6 @@ def view(
 # -- recordings ---------------------------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _reading(db: str | None) -> "Iterator[Reader]":
-    from kvarium.recording.database import open_for_reading
-    from kvarium.recording.reader import Reader
-
-    database = open_for_reading(_target(db))
-    try:
-        yield Reader(database)
-    finally:
-        database.close()
-
-
 def _public(row: "Row") -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("hello", "number")}
 
@@ -296,7 +241,7 @@ def sessions_ls(db: Db = None, as_json: AsJson = False) -> None:
     """List the sessions, the newest first."""
     from kvarium import terminal
 
-    with _reading(db) as reader:
+    with reading(db) as reader:
         rows = reader.sessions()
     if as_json:
         say(json.dumps({"sessions": [_public(row) for row in rows]}))
@@ -329,7 +274,7 @@ def sessions_show(session: Session = "latest", db: Db = None, as_json: AsJson = 
 
     from kvarium import terminal
 
-    with _reading(db) as reader:
+    with reading(db) as reader:
         number = reader.find(session)
         row = reader.session(number)
         hello, _ = reader.hello(number)
@@ -345,7 +290,7 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
     from kvarium import terminal
     from kvarium.verify import verify as run
 
-    with _reading(db) as reader, terminal.progress_bar("verifying") as progress:
+    with reading(db) as reader, terminal.progress_bar("verifying") as progress:
         number = reader.find(session)
         findings = run(reader, number, progress)
     for message in findings.messages[:20]:
@@ -362,6 +307,9 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
         )
         say(f"{findings.verdict}: {figures}")
     raise typer.Exit(0 if findings.good else 1)
+
+
+sql_command.add(app)
 
 
 def main() -> None:

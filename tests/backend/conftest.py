@@ -7,6 +7,7 @@ import pytest
 
 from tests.backend.hand_engine import HandEngine, hand_frames, record_of
 from tests.backend.running_server import RunningServer, running
+from tests.backend.server_process import kvarium
 
 
 @pytest.fixture
@@ -45,3 +46,13 @@ def recorded(tmp_path_factory: pytest.TempPathFactory, frames: list[bytes]) -> t
         engine.bye()
         server.wait_indexed(engine.hello.session, record_of(frames[-1]))
     return path, engine.hello.session
+
+
+@pytest.fixture(scope="session")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of the null runner on its seeded mix: 300 steps, 128 blocks of 16, every operation and most decisions."""
+    path = tmp_path_factory.mktemp("mixed") / "recording.db"
+    options = ("--num-gpu-blocks-override", "128", "--steps", "300", "--step-ms", "0")
+    done = kvarium("serve", "--port", "0", "--db", str(path), "--exit-with-engine", *options)
+    assert done.returncode == 0, done.stderr
+    return path

@@ -143,7 +143,9 @@ class FastState:
             while last < len(steps) and operations < _OPERATIONS_AT_ONCE:
                 operations += len(steps[last].operations.kind)
                 last += 1
-            columns = OperationColumns.decode(_join([step.operations for step in steps[first:last]]))
+            columns = OperationColumns.decode(
+                join_operations([step.operations for step in steps[first:last]])
+            )
             apply_batch(self._blocks, columns)
             pieces.append(_Entries.touched(columns, alive))
             self._pin(columns)
@@ -290,7 +292,7 @@ class _Entries:
         )
 
 
-def _join(parts: list[Operations]) -> Operations:
+def join_operations(parts: list[Operations]) -> Operations:
     """The operations of several steps end to end. Where some have groups, those of the others are all 0."""
     joined: dict[str, bytes] = {
         name: b"".join(cast(list[bytes], [getattr(part, name) for part in parts])) for name in COLUMNS

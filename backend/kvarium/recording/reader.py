@@ -217,6 +217,15 @@ class Reader:
             raise OutOfRangeError(f"step {step} is not in the recording: it lies in a gap")
         return record, record
 
+    def first_record_of_steps(self, session: int, step: int) -> int | None:
+        """A record at or before the first step from ``step`` on: the first of its chunk. None: there is no such step."""
+        columns = tables.chunk.c
+        query = sa.select(sa.func.min(columns.first)).where(
+            columns.session == session, columns.last_step >= step
+        )
+        with self.database.engine.connect() as connection:
+            return connection.execute(query).scalar()
+
     def keyframe_before(self, session: int, record: int) -> StoredKeyframe:
         """The last keyframe stored before a record; the first one for the records at the very start."""
         columns = tables.keyframe.c

@@ -1,0 +1,125 @@
+"""SQL of a session, for the screen: each query in a process of its own, one at a time a session."""
+
+import asyncio
+import contextlib
+import sys
+import time
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, HTTPException, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from kvarium.api.context import JSON, HubDependency, number_of
+from kvarium.recording.database import Database
+from kvarium.sql.process import Answer, Failure, Question
+
+router = APIRouter(prefix="/api")
+
+SECONDS: Final = 30.0
+MEMORY_BYTES: Final = 1 << 30
+AT_ONCE: Final = 4
+"""Queries at once, over all sessions."""
+
+_STARTS_SECONDS: Final = 15.0
+"""How long a process may take beyond its query's limit, to begin and to end."""
+
+_running: Final = "sql_running"
+
+
+class _Body(msgspec.Struct, forbid_unknown_fields=True):
+    sql: Annotated[str, msgspec.Meta(min_length=1, max_length=65536)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1000
+
+
+@router.post("/sessions/{session}/sql")
+async def sql(session: str, request: Request, hub: HubDependency) -> Response:
+    """Rows of one query: ``columns``, ``types``, ``rows``, ``truncated``, ``elapsed_ms``.
+
+    A query that fails is 422 with ``detail``, ``fault`` (sql, refused, time, memory) and, where it is known, ``line`` and
+    ``column``. A second one of the same session is 429.
+    """
+    try:
+        body = msgspec.json.decode(await request.body(), type=_Body)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise HTTPException(422, f"a query is an object of sql and limit: {error}") from None
+    number = await run_in_threadpool(number_of, hub, session)
+    running: set[str] = request.app.state.sql_running
+    if session in running or len(running) >= AT_ONCE:
+        why = "another query of this session runs" if session in running else f"{AT_ONCE} queries run"
+        raise HTTPException(429, f"{why}: wait for its end", headers={"Retry-After": "1"})
+    running.add(session)
+    began = time.monotonic()
+    try:
+        await hub.settle(session)
+        answer = await _answer(
+            Question(
+                database=_address(hub.database),
+                session=number,
+                sql=body.sql,
+                limit=body.limit,
+                seconds=SECONDS,
+                memory_bytes=MEMORY_BYTES,
+                threads=2,
+            ),
+            request,
+        )
+    finally:
+        running.discard(session)
+    if isinstance(answer, Failure):
+        if answer.fault is None:
+            raise HTTPException(500, answer.message)
+        told = {"detail": answer.message, "fault": answer.fault, "line": answer.line, "column": answer.column}
+        return JSON(told, status_code=422)
+    elapsed = round((time.monotonic() - began) * 1000)
+    rows: dict[str, Any] = {name: getattr(answer, name) for name in ("columns", "types", "rows", "truncated")}
+    return JSON(rows | {"elapsed_ms": elapsed})
+
+
+def _address(database: Database) -> str:
+    """The file or the URL, with its password."""
+    if database.path is not None:
+        return str(database.path)
+    return database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+async def _answer(question: Question, request: Request) -> Answer:
+    """Ask a process of its own. It is killed when it does not end in time, or when nobody waits for it any more."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "kvarium.sql.process"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    asking = asyncio.create_task(process.communicate(msgspec.msgpack.encode(question)))
+    leaving = asyncio.create_task(_left(request))
+    try:
+        await asyncio.wait(
+            (asking, leaving), timeout=question.seconds + _STARTS_SECONDS, return_when=asyncio.FIRST_COMPLETED
+        )
+        if not asking.done():
+            why = "nobody waits for it" if leaving.done() else f"it took longer than {question.seconds:g} s"
+            return Failure(message=f"the query was ended: {why}", fault="time")
+        output, _ = asking.result()
+        if process.returncode or not output:
+            return Failure(message=_crashed(process.returncode, question), fault="memory")
+        return msgspec.msgpack.decode(output, type=Answer)
+    finally:
+        leaving.cancel()
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await asyncio.wait((asking,))
+
+
+def _crashed(status: int | None, question: Question) -> str:
+    """The process ended without an answer: what it could not allocate took it down."""
+    most = question.memory_bytes >> 20
+    return f"the query's process ended with status {status}: most likely it needs more than {most} MiB of memory"
+
+
+async def _left(request: Request) -> None:
+    """Until nobody waits for the answer any more."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,104 @@
+"""A query as a process of its own: one request on standard input, one answer on standard output, and the end.
+
+Why a process: a query takes a processor for as long as it likes and memory up to its limit; the server must stall for
+neither, and what has gone wrong beyond repair (a crash in the database) must end here.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from typing import Any
+
+import msgspec
+
+from kvarium.errors import DamagedRecordingError, KvariumError
+from kvarium.recording.database import open_for_reading
+from kvarium.recording.reader import Reader
+from kvarium.sql.errors import QueryError
+from kvarium.sql.query import Limits, Query, plain
+from kvarium.sql.sandbox import bound_memory
+
+_ANSWER_BYTES = 16 << 20
+"""Rows are given until their JSON has so many bytes."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What the process is asked. ``database`` is a file or a URL (with its password: so it is no argument)."""
+
+    database: str
+    session: int
+    sql: str
+    limit: int
+    seconds: float
+    memory_bytes: int
+    threads: int
+
+
+class Rows(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The answer. ``truncated``: there are more rows than were asked for, or than an answer may hold."""
+
+    columns: list[str]
+    types: list[str]
+    rows: list[list[Any]]
+    truncated: bool
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """Why there is no answer. ``fault`` None: it is no fault of the query's."""
+
+    message: str
+    fault: str | None = None
+    line: int | None = None
+    column: int | None = None
+
+
+Answer = Rows | Failure
+
+
+def answer(question: Question) -> Answer:
+    """Run the query."""
+    limits = Limits(question.seconds, question.memory_bytes, question.threads)
+    try:
+        database = open_for_reading(question.database)
+        try:
+            with Query(Reader(database), question.session, question.sql, limits, lambda done, total: None) as query:
+                return _rows(query, question.limit)
+        finally:
+            database.close()
+    except QueryError as error:
+        return Failure(message=str(error), fault=error.fault, line=error.line, column=error.column)
+    except DamagedRecordingError as error:
+        return Failure(message=f"the recording is damaged: {error}")
+    except KvariumError as error:
+        return Failure(message=str(error))
+    except MemoryError:
+        return Failure(message=f"the query needs more than {limits.memory} of memory", fault="memory")
+
+
+def _rows(query: Query, limit: int) -> Rows:
+    result = query.run()
+    rows: list[list[Any]] = []
+    truncated, size = False, 0
+    for row in result.rows():
+        if len(rows) == limit or size > _ANSWER_BYTES:
+            truncated = True
+            break
+        rows.append([plain(value) for value in row])
+        size += len(msgspec.json.encode(rows[-1]))
+    return Rows(columns=result.columns, types=result.types, rows=rows, truncated=truncated)
+
+
+def main() -> None:
+    """Answer one question."""
+    # Ctrl-C is for the server, which ends this process.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(5)
+    question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Question)
+    bound_memory(question.memory_bytes)
+    sys.stdout.buffer.write(msgspec.msgpack.encode(answer(question)))
+
+
+if __name__ == "__main__":
+    main()

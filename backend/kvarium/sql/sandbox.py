@@ -1,0 +1,85 @@
+"""DuckDB, shut in: in memory, within a limit, without files, network, extensions or the variables of Python.
+
+Why the configuration is locked from the beginning: a statement that only reads can't change it, and nothing else gets
+in; but what does not depend on that need not be argued about.
+"""
+
+import resource
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from kvarium.sql.errors import QueryError, explained
+from kvarium.sql.schema import ENUMS, TABLES
+
+_SETTINGS: Final = (
+    # Nothing is written to disk: what does not fit is refused. (With external access off this can't be set any more.)
+    ("temp_directory", "''"),
+    ("max_temp_directory_size", "'0KB'"),
+    ("autoinstall_known_extensions", "false"),
+    ("autoload_known_extensions", "false"),
+    ("allow_community_extensions", "false"),
+    ("python_enable_replacements", "false"),
+    ("errors_as_json", "true"),
+    ("enable_external_access", "false"),
+    ("lock_configuration", "true"),
+)
+_UNCOUNTED_BYTES: Final = 1 << 30
+"""What the process may take beyond what DuckDB counts: arrays of a batch, stacks of threads, texts in the making."""
+
+_READS: Final = (duckdb.StatementType.SELECT,)
+
+
+def connect(memory_bytes: int, threads: int, planning: bool = False) -> duckdb.DuckDBPyConnection:
+    """An empty database with all the tables. ``planning``: on empty tables the optimizer keeps every scan."""
+    connection = duckdb.connect(config={"memory_limit": f"{memory_bytes}B", "threads": threads})
+    if planning:
+        connection.execute("SET disabled_optimizers = 'statistics_propagation'")
+    for name, value in _SETTINGS:
+        connection.execute(f"SET {name} = {value}")
+    for name, values in ENUMS.items():
+        quoted = ", ".join(f"'{value}'" for value in values)
+        connection.execute(f"CREATE TYPE {name} AS ENUM ({quoted})")
+    for table in TABLES.values():
+        columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
+        connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
+    return connection
+
+
+def check(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> None:
+    """Raises :class:`QueryError` unless ``sql`` is one statement, and that only reads."""
+    try:
+        statements = connection.extract_statements(sql)
+    except duckdb.Error as error:
+        raise explained(error, sql, memory) from None
+    if not statements:
+        raise QueryError("sql", "there is no statement")
+    for statement in statements:
+        if statement.type == duckdb.StatementType.MULTI:
+            # It would look for the values with a statement of its own.
+            raise QueryError("sql", "PIVOT needs to be told the values: PIVOT … ON kind IN ('evict', 'copy')")
+        if statement.type not in _READS:
+            word = statement.type.name.replace("_", " ")
+            raise QueryError(
+                "refused", f"{word} is not allowed: a query only reads (SELECT, WITH, FROM, DESCRIBE)"
+            )
+    if len(statements) > 1:
+        raise QueryError("sql", f"one statement at a time, not {len(statements)}")
+
+
+def bound_memory(memory_bytes: int) -> None:
+    """Bound this process, from now on: what DuckDB allocates beside its limit (long texts) must not take the machine.
+
+    Why apart from ``memory_limit``: ``repeat('a', 2000000000)`` in ten rows is 20 GB that DuckDB does not count.
+    """
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:
+        # Not Linux: the kernel would not enforce it.
+        return
+    most = pages * resource.getpagesize() + memory_bytes + _UNCOUNTED_BYTES
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(
+        resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+    )
