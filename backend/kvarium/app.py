@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kvarium import __version__
-from kvarium.api import commands, engine, live, pages, sessions
+from kvarium.api import commands, engine, live, pages, sessions, sql
 from kvarium.hub import Hub
 from kvarium.recording.database import Database
 from kvarium.security import Security
@@ -50,8 +50,10 @@ class Application:
             openapi_url="/api/openapi.json",
         )
         app.state.engine_token = engine_token
-        for routes in (sessions, commands, engine, live, pages):
+        app.state.sql_running = set[str]()
+        for routes in (sessions, commands, sql, engine, live, pages):
             app.include_router(routes.router)
+        self.fastapi = app
         self.asgi: ASGIApp = _quiet_at_the_end(Security(app, bound_host, allowed_hosts))
 
 

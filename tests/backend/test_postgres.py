@@ -1,5 +1,6 @@
 """The same recording in PostgreSQL, where one is installed."""
 
+import json
 import os
 import shutil
 import socket
@@ -91,8 +92,13 @@ def test_a_session_is_recorded_sought_exported_and_verified(
         check_second_server_is_refused(cluster)
         copy = tmp_path / "copy.db"
         copy.write_bytes(server.http.get(f"/api/sessions/{session}/download").content)
+        asked = {"sql": "SELECT kind, count(*) FROM block_event GROUP BY ALL ORDER BY ALL"}
+        told = server.http.post(f"/api/sessions/{session}/sql", json=asked).json()
     assert kvarium("verify", session[:8], "--db", cluster).returncode == 0
     assert kvarium("verify", session[:8], "--db", str(copy)).returncode == 0
+    for place in ([session[:8], asked["sql"], "--db", cluster], [str(copy), asked["sql"]]):
+        assert json.loads(kvarium("sql", *place, "--json").stdout)["rows"] == told["rows"]
+    assert sum(count for _, count in told["rows"]) > 1000
     database = open_for_reading(cluster)
     database.close()
 

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency, number_of
 from kvarium.recording.database import Database
-from kvarium.sql.process import Answer, Failure, Question
+from kvarium.sql.messages import Answer, Failure, Question
 
 router = APIRouter(prefix="/api")
 
@@ -24,8 +24,6 @@ AT_ONCE: Final = 4
 
 _STARTS_SECONDS: Final = 15.0
 """How long a process may take beyond its query's limit, to begin and to end."""
-
-_running: Final = "sql_running"
 
 
 class _Body(msgspec.Struct, forbid_unknown_fields=True):
@@ -87,7 +85,7 @@ def _address(database: Database) -> str:
 async def _answer(question: Question, request: Request) -> Answer:
     """Ask a process of its own. It is killed when it does not end in time, or when nobody waits for it any more."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "kvarium.sql.process"),
+        *(sys.executable, "-P", "-m", "kvarium.sql.process"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
@@ -116,7 +114,9 @@ async def _answer(question: Question, request: Request) -> Answer:
 def _crashed(status: int | None, question: Question) -> str:
     """The process ended without an answer: what it could not allocate took it down."""
     most = question.memory_bytes >> 20
-    return f"the query's process ended with status {status}: most likely it needs more than {most} MiB of memory"
+    return (
+        f"the query's process ended with status {status}: most likely it needs more than {most} MiB of memory"
+    )
 
 
 async def _left(request: Request) -> None:

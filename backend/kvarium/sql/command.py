@@ -1,5 +1,6 @@
 """``kvarium sql``: a query on the command line."""
 
+import contextlib
 import csv
 import json
 import os
@@ -13,6 +14,8 @@ from kvarium.errors import KvariumError
 from kvarium.recording_options import AsJson, Db, SessionOrFile, reading_session, say
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kvarium.recording.reader import Reader
     from kvarium.sql.query import Result
 
@@ -64,10 +67,10 @@ def sql(
     bound_memory(int(memory_limit * (1 << 30)))
     limits = Limits(time_limit, int(memory_limit * (1 << 30)), os.cpu_count() or 1)
     with reading_session(session, db) as (reader, number):
-        with terminal.progress_bar("reading") as progress:
+        with terminal.progress_bar("reading") as progress, _telling_of_options():
             query = Query(reader, number, text, limits, progress)
             result = query.run()
-        with query:
+        with query, _telling_of_options():
             if as_csv:
                 _print_csv(result, limit)
             elif as_json:
@@ -75,6 +78,20 @@ def sql(
             else:
                 _print_table(result, limit or _SHOWN)
         _tell_of_the_index(reader, number)
+
+
+@contextlib.contextmanager
+def _telling_of_options() -> "Iterator[None]":
+    """Who is at a limit may move it."""
+    from kvarium.sql.errors import QueryError
+
+    options = {"time": "--time-limit gives it longer", "memory": "--memory-limit gives it more"}
+    try:
+        yield
+    except QueryError as error:
+        if error.fault not in options:
+            raise
+        raise QueryError(error.fault, f"{error}; {options[error.fault]}") from None
 
 
 def _taken(result: "Result", limit: int | None) -> tuple[list[list[Any]], bool]:

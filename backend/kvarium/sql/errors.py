@@ -36,7 +36,7 @@ def explained(error: duckdb.Error, sql: str, memory: str, prefix: str = "") -> Q
         return QueryError(
             "memory",
             f"the query needs more than {memory} of memory: read fewer steps (WHERE step BETWEEN a AND b), name the "
-            "columns that you need instead of *, group before you sort, or give it more (--memory-limit)",
+            "columns that you need instead of *, or group before you sort",
         )
     fault: Fault = "refused" if isinstance(error, duckdb.PermissionException) else "sql"
     if fault == "refused":

@@ -16,44 +16,12 @@ from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.sql.errors import QueryError
+from kvarium.sql.messages import Answer, Failure, Question, Rows
 from kvarium.sql.query import Limits, Query, plain
 from kvarium.sql.sandbox import bound_memory
 
 _ANSWER_BYTES = 16 << 20
 """Rows are given until their JSON has so many bytes."""
-
-
-class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What the process is asked. ``database`` is a file or a URL (with its password: so it is no argument)."""
-
-    database: str
-    session: int
-    sql: str
-    limit: int
-    seconds: float
-    memory_bytes: int
-    threads: int
-
-
-class Rows(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The answer. ``truncated``: there are more rows than were asked for, or than an answer may hold."""
-
-    columns: list[str]
-    types: list[str]
-    rows: list[list[Any]]
-    truncated: bool
-
-
-class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Why there is no answer. ``fault`` None: it is no fault of the query's."""
-
-    message: str
-    fault: str | None = None
-    line: int | None = None
-    column: int | None = None
-
-
-Answer = Rows | Failure
 
 
 def answer(question: Question) -> Answer:
@@ -62,7 +30,9 @@ def answer(question: Question) -> Answer:
     try:
         database = open_for_reading(question.database)
         try:
-            with Query(Reader(database), question.session, question.sql, limits, lambda done, total: None) as query:
+            with Query(
+                Reader(database), question.session, question.sql, limits, lambda done, total: None
+            ) as query:
                 return _rows(query, question.limit)
         finally:
             database.close()

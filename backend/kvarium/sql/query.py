@@ -3,7 +3,7 @@
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -96,8 +96,7 @@ class Query:
     def _late(self) -> QueryError:
         return QueryError(
             "time",
-            f"the query took longer than {self._limits.seconds:g} s: read fewer steps (WHERE step BETWEEN a AND b), or "
-            "give it longer (--time-limit)",
+            f"the query took longer than {self._limits.seconds:g} s: read fewer steps (WHERE step BETWEEN a AND b)",
         )
 
     @contextmanager
@@ -140,11 +139,3 @@ def plain(value: Any) -> Any:
     if isinstance(value, date | time_of_day | timedelta | UUID):
         return str(value)
     return str(value)
-
-
-def run(
-    reader: Reader, session: int, sql: str, limits: Limits, take: Callable[[Result], Any], progress: Progress
-) -> Any:
-    """Run a query and give what ``take`` makes of its result."""
-    with Query(reader, session, sql, limits, progress) as query:
-        return take(query.run())
