@@ -9,6 +9,7 @@ import typer
 
 from kvarium import __version__, extensions
 from kvarium.errors import DamagedRecordingError, KvariumError
+from kvarium.exchange import command as export_command
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 from kvarium.sql import command as sql_command
 
@@ -310,6 +311,7 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
 
 
 sql_command.add(app)
+export_command.add(app)
 
 
 def main() -> None:

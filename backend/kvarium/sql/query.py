@@ -18,7 +18,7 @@ from kvarium.recording.reader import Reader
 from kvarium.sql.errors import QueryError, explained
 from kvarium.sql.loading import Loading, Progress
 from kvarium.sql.plan import read_by
-from kvarium.sql.sandbox import check, connect
+from kvarium.sql.sandbox import answering_ctrl_c, check, connect
 
 _FETCHED: Final = 1024
 
@@ -107,16 +107,12 @@ class Query:
         timer.daemon = True
         timer.start()
         try:
-            yield
+            with answering_ctrl_c():
+                yield
         except duckdb.InterruptException:
             raise self._late() from None
         except duckdb.Error as error:
             raise explained(error, self._sql, self._limits.memory) from None
-        except RuntimeError as error:
-            if "Query interrupted" in str(error):
-                # DuckDB met a Ctrl-C.
-                raise KeyboardInterrupt from None
-            raise
         finally:
             timer.cancel()
 

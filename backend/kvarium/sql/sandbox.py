@@ -5,6 +5,8 @@ in; but what does not depend on that need not be argued about.
 """
 
 import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -38,13 +40,18 @@ def connect(memory_bytes: int, threads: int, planning: bool = False) -> duckdb.D
         connection.execute("SET disabled_optimizers = 'statistics_propagation'")
     for name, value in _SETTINGS:
         connection.execute(f"SET {name} = {value}")
+    make_tables(connection)
+    return connection
+
+
+def make_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the types and the tables, empty."""
     for name, values in ENUMS.items():
         quoted = ", ".join(f"'{value}'" for value in values)
         connection.execute(f"CREATE TYPE {name} AS ENUM ({quoted})")
     for table in TABLES.values():
         columns = ", ".join(f'"{column.name}" {column.type}' for column in table.columns)
         connection.execute(f'CREATE TABLE "{table.name}" ({columns})')
-    return connection
 
 
 def check(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> None:
@@ -83,3 +90,14 @@ def bound_memory(memory_bytes: int) -> None:
     resource.setrlimit(
         resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
     )
+
+
+@contextmanager
+def answering_ctrl_c() -> Iterator[None]:
+    """A Ctrl-C within DuckDB is a Ctrl-C (it calls it a RuntimeError)."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "Query interrupted" in str(error):
+            raise KeyboardInterrupt from None
+        raise

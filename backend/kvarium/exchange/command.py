@@ -1,0 +1,96 @@
+"""``kvarium export``: a session as a file or folder for another program."""
+
+import threading
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvarium.recording_options import Db, SessionOrFile, reading_session, say
+
+if TYPE_CHECKING:
+    from kvarium.recording.reader import Reader
+
+
+class Format(StrEnum):
+    """What to export."""
+
+    kvarium = "kvarium"
+    parquet = "parquet"
+    jsonl = "jsonl"
+    perfetto = "perfetto"
+
+
+_SUFFIX = {
+    Format.kvarium: ".db",
+    Format.parquet: ".parquet",
+    Format.jsonl: ".jsonl",
+    Format.perfetto: ".trace.json",
+}
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(export)
+
+
+def export(
+    session: SessionOrFile = "latest",
+    db: Db = None,
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="kvarium: one file that `kvarium view` opens. parquet: a folder with a file a table, those of `kvarium sql`. "
+            "jsonl: a line a decision and operation. perfetto: a trace that ui.perfetto.dev opens."
+        ),
+    ] = Format.kvarium,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PATH",
+            help="Where to write it. Default: here, named after the session.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Write a session as one file, or as tables, lines or a trace for other programs. There is never half a file."""
+    from kvarium import terminal
+    from kvarium.exchange.output import written
+    from kvarium.recording.export import file_name
+
+    with reading_session(session, db) as (reader, number):
+        row = reader.session(number)
+        place = output or Path(file_name(row["name"], row["id"])).with_suffix(_SUFFIX[format])
+        with written(place) as unfinished, terminal.progress_bar("exporting") as progress:
+            _export(reader, number, format, unfinished, progress)
+    say(f"{place}: {terminal.size(_size(place))}")
+
+
+def _export(
+    reader: "Reader", session: int, format: Format, path: Path, progress: Callable[[int, int], None]
+) -> None:
+    if format is Format.kvarium:
+        from kvarium.recording.export import export_session
+
+        export_session(reader, session, path.parent, threading.Event()).rename(path)
+    elif format is Format.parquet:
+        from kvarium.exchange.parquet import export_parquet
+
+        export_parquet(reader, session, path, progress)
+    elif format is Format.jsonl:
+        from kvarium.exchange.lines import export_lines
+
+        export_lines(reader, session, path, progress)
+    else:
+        from kvarium.exchange.trace import export_trace
+
+        export_trace(reader, session, path, progress)
+
+
+def _size(place: Path) -> int:
+    files = place.iterdir() if place.is_dir() else (place,)
+    return sum(file.stat().st_size for file in files)

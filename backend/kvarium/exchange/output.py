@@ -1,0 +1,34 @@
+"""The place of an export: written elsewhere, and there only when it is whole."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from kvarium.errors import KvariumError
+
+
+@contextmanager
+def written(place: Path) -> Iterator[Path]:
+    """A path beside ``place`` to write a file or folder to; it becomes ``place`` at the end, or goes, whatever happens.
+
+    Raises :class:`KvariumError` when there is something at ``place`` already, or when it can't be written.
+    """
+    try:
+        if place.exists():
+            raise KvariumError(f"{place} is there already: move it away, or say where with --output")
+        folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+    except OSError as error:
+        raise KvariumError(f"can't write {place}: {error.strerror}") from None
+    try:
+        unfinished = folder / place.name
+        yield unfinished
+        if place.exists():
+            raise KvariumError(f"{place} came to be there meanwhile: it is left as it is")
+        os.rename(unfinished, place)  # noqa: PTH104 (of files and folders alike, and never onto another)
+    except OSError as error:
+        raise KvariumError(f"can't write {place}: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
