@@ -8,22 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
+from kvarium.sql import texts
+from kvarium.sql.builder import Session
 from kvarium.sql.errors import QueryError
 from kvarium.sql.plan import read_by
 from kvarium.sql.query import Limits, Query
 from kvarium.sql.sandbox import connect
 from kvarium.sql.schema import DECISION, TABLES
-from kvarium.sql.walk import Steps
+from kvarium.sql.walk import Batch, Steps
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import AnyDecision, SequenceCreated
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import CARRIED_BY, NONE, Cause, Operation, Pin
-from kvarium_ledger.records import Gap, Keyframe, Step, Text
+from kvarium_ledger.records import ContentKeys, Contents, Digest, Gap, Keyframe, Step, Text
 from tests.backend.hand_engine import BLOCKS, SIZE, decoded, record_of
 from tests.backend.running_server import running
 from tests.backend.server_process import kvarium
@@ -290,6 +293,24 @@ def test_contents_and_tokens_are_those_of_the_text_records(
     assert len(contents) > 50 and len(tokens) > 50
     assert ask(reader, "SELECT content, parent, step, tokens FROM content ORDER BY content") == contents
     assert ask(reader, "SELECT step, sequence, number, token FROM token") == tokens
+
+
+def test_extra_keys_are_told_of_the_contents_that_have_them() -> None:
+    ids = np.arange(3, dtype="<u4")
+    parents = np.array([NONE, 0, NONE], dtype="<u4")
+    keys = ContentKeys(content=ids[2:].tobytes(), keys=[["cache_salt", "mine"]])
+    digest = Digest(blocks=bytes(8), tables=bytes(8), requests=bytes(8))
+    contents = Contents(content=ids.tobytes(), parent=parents.tobytes())
+    step = Step(record=1, step=0, time=0, sealed=1, op=0, digest=digest, contents=contents)
+    text = Text(
+        record=2, step=0, content=ids[1:].tobytes(), tokens=np.arange(4, dtype="<u4").tobytes(), extra=[keys]
+    )
+    builder = texts.Contents(Session(num_blocks=4, block_size=2), ["content", "tokens", "extra"])
+    assert builder.needs_text
+    columns = builder.build(Batch([step], {0: text}))
+    assert columns["extra"].tolist() == [None, None, '[["cache_salt","mine"]]']
+    slots = [columns["slot0"].tolist(), columns["slot1"].tolist()]
+    assert slots == [[None, 0, 2], [None, 1, 3]], "the first one's text is not recorded"
 
 
 def test_after_a_gap_nothing_is_guessed(db: Path, frames: list[bytes]) -> None:

@@ -104,8 +104,10 @@ class _Lines:
     def _text(self, text: Text) -> dict[str, Any]:
         size = self._session.block_size
         words = u32(text.tokens).tolist()
+        extra = {content: told.keys for told in text.extra for content in u32(told.content).tolist()}
         contents = [
             {"content": content, "tokens": words[place * size : (place + 1) * size]}
+            | ({"extra": extra[content]} if content in extra else {})
             for place, content in enumerate(u32(text.content).tolist())
         ]
         prompts = [

@@ -1,8 +1,7 @@
 """The place of an export: written elsewhere, and there only when it is whole."""
 
-import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,18 +15,17 @@ def written(place: Path) -> Iterator[Path]:
 
     Raises :class:`KvariumError` when there is something at ``place`` already, or when it can't be written.
     """
+    folder = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    # A Ctrl-C at any moment from here on removes it: so it is made within.
     try:
         if place.exists():
             raise KvariumError(f"{place} is there already: move it away, or say where with --output")
-        folder = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
-    except OSError as error:
-        raise KvariumError(f"can't write {place}: {error.strerror}") from None
-    try:
+        folder.mkdir()
         unfinished = folder / place.name
         yield unfinished
         if place.exists():
             raise KvariumError(f"{place} came to be there meanwhile: it is left as it is")
-        os.rename(unfinished, place)  # noqa: PTH104 (of files and folders alike, and never onto another)
+        unfinished.rename(place)
     except OSError as error:
         raise KvariumError(f"can't write {place}: {error.strerror or error}") from None
     finally:

@@ -126,6 +126,7 @@ DECISION = _table(
     "max_tokens",
     "n",
     "priority",
+    "precedence",
     "beam_width",
     "lora_name VARCHAR",
     "cache_salt VARCHAR",
@@ -194,7 +195,17 @@ SEQUENCE = _table(
     "sampled",
 )
 
-CONTENT = _table("content", "content", "parent", "step", "record", "time", "tokens BIGINT[]", "hash VARCHAR")
+CONTENT = _table(
+    "content",
+    "content",
+    "parent",
+    "step",
+    "record",
+    "time",
+    "tokens BIGINT[]",
+    "extra VARCHAR",
+    "hash VARCHAR",
+)
 
 TOKEN = _table(
     "token",

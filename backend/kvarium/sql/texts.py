@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import numpy as np
 
 from kvarium.recording.sampled import Likely, likely
@@ -17,7 +18,7 @@ class Contents(Builder):
 
     def __init__(self, session: Session, columns: list[str]) -> None:
         super().__init__(session, columns)
-        self.needs_text = "tokens" in columns
+        self.needs_text = not {"tokens", "extra"}.isdisjoint(columns)
 
     def build(self, batch: Batch) -> Columns:
         """The contents that the steps of a batch interned."""
@@ -38,6 +39,7 @@ class Contents(Builder):
                 ]
             ),
         }
+        make["extra"] = lambda: objects(_extra(batch, content.tolist()))
         columns = {name: make[name]() for name in self.columns if name != "tokens"}
         if "tokens" in self.columns:
             columns |= self._tokens(batch, content)
@@ -55,6 +57,17 @@ class Contents(Builder):
         rows = np.zeros((len(content), size), dtype=np.int64)
         rows[there] = words[order[place[there]]]
         return {f"slot{slot}": np.ma.masked_array(rows[:, slot], mask=~there) for slot in range(size)}
+
+
+def _extra(batch: Batch, contents: list[int]) -> list[object]:
+    """The extra keys of contents as JSON; None where a content has none."""
+    found = {
+        content: msgspec.json.encode(told.keys).decode()
+        for text in batch.texts.values()
+        for told in text.extra
+        for content in u32(told.content).tolist()
+    }
+    return [found.get(content) for content in contents]
 
 
 def _hashes(raw: bytes, size: int, count: int) -> list[str | None]:
