@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kvarium.recording.database import open_for_reading
+from kvarium.recording.reader import Reader
 from tests.backend.hand_engine import HandEngine, hand_frames, record_of
 from tests.backend.running_server import RunningServer, running
 from tests.backend.server_process import kvarium
@@ -56,3 +58,10 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = kvarium("serve", "--port", "0", "--db", str(path), "--exit-with-engine", *options)
     assert done.returncode == 0, done.stderr
     return path
+
+
+@pytest.fixture(scope="session")
+def mixed_reader(mixed: Path) -> Iterator[Reader]:
+    database = open_for_reading(str(mixed))
+    yield Reader(database)
+    database.close()

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,32 +13,20 @@ import duckdb
 import pytest
 
 from kvarium.exchange import lines, output
-from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
-from kvarium.sql.query import Limits, Query
 from kvarium.sql.schema import TABLES
 from kvarium_ledger.columns import u32
 from kvarium_ledger.records import Step, Text
 from tests.backend.hand_engine import HandEngine, decoded, record_of
 from tests.backend.running_server import RunningServer
 from tests.backend.server_process import KVARIUM, environment, kvarium
+from tests.backend.sql_answers import ask
 
 Event = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def reader(mixed: Path) -> Iterator[Reader]:
-    database = open_for_reading(str(mixed))
-    yield Reader(database)
-    database.close()
-
-
-def ask(reader: Reader, sql: str) -> list[tuple[Any, ...]]:
-    with Query(reader, 1, sql, Limits(), lambda done, total: None) as query:
-        return list(query.run().rows())
-
-
 def exported(recording: Path, place: Path, kind: str) -> Path:
+    """A session's export; the command says where it is, and leaves nothing else beside it."""
     done = kvarium("export", str(recording), "--format", kind, "-o", str(place))
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -51,7 +38,7 @@ def exported(recording: Path, place: Path, kind: str) -> Path:
 # -- tables -------------------------------------------------------------------------------------------------------------
 
 
-def test_parquet_has_the_tables_of_sql(mixed: Path, reader: Reader, tmp_path: Path) -> None:
+def test_parquet_has_the_tables_of_sql(mixed: Path, mixed_reader: Reader, tmp_path: Path) -> None:
     folder = exported(mixed, tmp_path / "it's.parquet", "parquet")
     assert sorted(found.name for found in folder.iterdir()) == sorted(f"{name}.parquet" for name in TABLES)
     with duckdb.connect() as connection:
@@ -62,18 +49,20 @@ def test_parquet_has_the_tables_of_sql(mixed: Path, reader: Reader, tmp_path: Pa
             ]
             texts = ", ".join(f"{kind}::VARCHAR AS {kind}" for kind in kinds)
             replaced = f"* REPLACE ({texts})" if kinds else "*"
-            assert rows == ask(reader, f"SELECT {replaced} FROM {name} ORDER BY ALL"), name
+            assert rows == ask(mixed_reader, f"SELECT {replaced} FROM {name} ORDER BY ALL"), name
             assert rows
 
 
 # -- lines --------------------------------------------------------------------------------------------------------------
 
 
-def test_jsonl_has_every_decision_and_operation_in_order(mixed: Path, reader: Reader, tmp_path: Path) -> None:
+def test_jsonl_has_every_decision_and_operation_in_order(
+    mixed: Path, mixed_reader: Reader, tmp_path: Path
+) -> None:
     text = exported(mixed, tmp_path / "x.jsonl", "jsonl").read_text()
     told = [json.loads(line) for line in text.splitlines()]
     assert (told[0]["type"], told[0]["num_blocks"]) == ("session", 128)
-    records = [decoded(frame.bytes) for frame in reader.frames(1)]
+    records = [decoded(frame.bytes) for frame in mixed_reader.frames(1)]
     steps = [record for record in records if isinstance(record, Step)]
     kinds = Counter(line["type"] for line in told)
     assert kinds["step"] == len(steps)
@@ -88,7 +77,7 @@ def test_jsonl_has_every_decision_and_operation_in_order(mixed: Path, reader: Re
     assert places == sorted(places), "a decision holds before its operation"
     names = [name for name in TABLES["block_event"].names if name not in ("record", "time")]
     quoted = ", ".join(f'"{name}"' for name in names)
-    rows = ask(reader, f"SELECT {quoted} FROM block_event ORDER BY op")
+    rows = ask(mixed_reader, f"SELECT {quoted} FROM block_event ORDER BY op")
     found = [tuple(line.get(name) for name in names) for line in told if line["type"] == "operation"]
     assert found == rows
     decisions = [(step.step, each) for step in steps for each in step.decisions]
@@ -156,16 +145,16 @@ def test_a_trace_keeps_the_rules_of_its_format(trace: list[Event]) -> None:
     assert slices.keys() <= named, "every lane has a name"
 
 
-def test_a_trace_tells_what_the_recording_tells(trace: list[Event], reader: Reader) -> None:
+def test_a_trace_tells_what_the_recording_tells(trace: list[Event], mixed_reader: Reader) -> None:
     slices = check_trace(trace)
     counts = Counter(event["name"] for event in trace if event["ph"] == "i" and event["pid"] == 1)
-    marks = Counter(row["kind"] for row in reader.landmarks(1))
+    marks = Counter(row["kind"] for row in mixed_reader.landmarks(1))
     assert counts == Counter({kind: marks[kind] for kind in ("evict", "copy", "preempted")})
-    usage = reader.steps(1)
+    usage = mixed_reader.steps(1)
     blocks = [event["args"] for event in trace if event["ph"] == "C" and event["name"] == "blocks"]
     columns = zip(usage["active"], usage["shared"], usage["cached"], strict=True)
     assert blocks == [dict(zip(("active", "shared", "cached"), row, strict=True)) for row in columns]
-    for row in reader.requests(1):
+    for row in mixed_reader.requests(1):
         lane = slices[2, row["request"] + 1]
         assert lane[0][:2] == ("waiting", row["submitted_time"] / 1000)
         assert all(before[2] == after[1] for before, after in pairwise(lane)), "without a hole"
@@ -193,13 +182,13 @@ def test_a_live_session_is_exported_as_far_as_it_is(
 
 
 def test_a_kvarium_file_verifies_and_is_asked_as_the_original(
-    mixed: Path, reader: Reader, tmp_path: Path
+    mixed: Path, mixed_reader: Reader, tmp_path: Path
 ) -> None:
     copy = exported(mixed, tmp_path / "copy.db", "kvarium")
     assert kvarium("verify", "--db", str(copy)).returncode == 0
     sql = "SELECT count(*), sum(generation) FROM block_event"
     told = json.loads(kvarium("sql", str(copy), sql, "--json").stdout)
-    assert [tuple(row) for row in told["rows"]] == ask(reader, sql)
+    assert [tuple(row) for row in told["rows"]] == ask(mixed_reader, sql)
 
 
 def test_nothing_is_overwritten_and_what_can_not_be_written_is_named(mixed: Path, tmp_path: Path) -> None:
@@ -215,14 +204,14 @@ def test_nothing_is_overwritten_and_what_can_not_be_written_is_named(mixed: Path
 
 
 def test_an_export_that_fails_leaves_nothing(
-    reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mixed_reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(done: int, total: int) -> None:
         if done > 100:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), output.written(tmp_path / "x.jsonl") as path:
-        lines.export_lines(reader, 1, path, fail)
+        lines.export_lines(mixed_reader, 1, path, fail)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -1,13 +1,11 @@
-"""A recording as tables: what SQL says of it is what a fold in Python says, and SQL reaches nothing else."""
+"""A recording as tables: what SQL says of it is what a fold in Python says."""
 
-import csv
-import io
-import json
+import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pytest
 
@@ -15,7 +13,6 @@ from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.sql import texts
 from kvarium.sql.builder import Session
-from kvarium.sql.errors import QueryError
 from kvarium.sql.plan import read_by
 from kvarium.sql.query import Limits, Query
 from kvarium.sql.sandbox import connect
@@ -29,28 +26,14 @@ from kvarium_ledger.operations import CARRIED_BY, NONE, Cause, Operation, Pin
 from kvarium_ledger.records import ContentKeys, Contents, Digest, Gap, Keyframe, Step, Text
 from tests.backend.hand_engine import BLOCKS, SIZE, decoded, record_of
 from tests.backend.running_server import running
-from tests.backend.server_process import kvarium
+from tests.backend.sql_answers import ask
 
-Ask = Callable[..., list[tuple[Any, ...]]]
 MIB = 1 << 20
 
 
-def ask(reader: Reader, sql: str, **limits: Any) -> list[tuple[Any, ...]]:
-    """The rows of a query of the one session of a recording."""
-    with Query(reader, reader.find("latest"), sql, Limits(**limits), lambda done, total: None) as query:
-        return list(query.run().rows())
-
-
 @pytest.fixture(scope="module")
-def reader(mixed: Path) -> Any:
-    database = open_for_reading(str(mixed))
-    yield Reader(database)
-    database.close()
-
-
-@pytest.fixture(scope="module")
-def records(reader: Reader) -> list[bytes]:
-    return [frame.bytes for frame in reader.frames(1)]
+def records(mixed_reader: Reader) -> list[bytes]:
+    return [frame.bytes for frame in mixed_reader.frames(1)]
 
 
 @pytest.fixture(scope="module")
@@ -116,19 +99,19 @@ def block_events(frames: list[bytes], blocks: int = 128) -> list[tuple[Any, ...]
     return rows
 
 
-def test_every_operation_is_a_row_with_what_it_carries(reader: Reader, records: list[bytes]) -> None:
-    rows = ask(reader, "SELECT * FROM block_event ORDER BY op")
+def test_every_operation_is_a_row_with_what_it_carries(mixed_reader: Reader, records: list[bytes]) -> None:
+    rows = ask(mixed_reader, "SELECT * FROM block_event ORDER BY op")
     expected = block_events(records)
     assert {row[4] for row in expected} == {kind.name for kind in Operation}, "the recording has them all"
     assert {row[12] for row in expected} > {"copy_source"}
     assert rows == expected
 
 
-def test_generations_are_those_of_the_exact_fold(reader: Reader, records: list[bytes]) -> None:
+def test_generations_are_those_of_the_exact_fold(mixed_reader: Reader, records: list[bytes]) -> None:
     fold = Fold(128, 16)
     for frame in records:
         fold.apply(decoded(frame))
-    rows = ask(reader, "SELECT block, max(generation) FROM block_event GROUP BY block ORDER BY block")
+    rows = ask(mixed_reader, "SELECT block, max(generation) FROM block_event GROUP BY block ORDER BY block")
     assert rows == list(enumerate(fold.state.blocks.np_generation.tolist()))
 
 
@@ -147,7 +130,7 @@ def test_generations_are_those_of_the_exact_fold(reader: Reader, records: list[b
     ],
 )
 def test_a_range_of_steps_is_read_alone_and_gives_the_same_rows(
-    reader: Reader,
+    mixed_reader: Reader,
     records: list[bytes],
     where: str,
     first: int | None,
@@ -157,7 +140,7 @@ def test_a_range_of_steps_is_read_alone_and_gives_the_same_rows(
     sql = f"SELECT * FROM block_event WHERE {where} ORDER BY op"
     with connect(64 * MIB, 1, planning=True) as planning:
         assert read_by(planning, sql, "64 MiB")["block_event"].steps == Steps(first, last)
-    with Query(reader, 1, sql, Limits(), lambda done, total: None) as query:
+    with Query(mixed_reader, 1, sql, Limits(), lambda done, total: None) as query:
         rows = list(query.run().rows())
         held = query.connection.execute("SELECT min(step), max(step) FROM block_event").fetchall()[0]
     assert rows == [row for row in block_events(records) if holds(row[1])]
@@ -183,21 +166,21 @@ def test_only_the_columns_that_are_named_are_made() -> None:
     planning.close()
 
 
-def test_a_table_that_is_only_counted_is_counted(reader: Reader, steps: list[Step]) -> None:
+def test_a_table_that_is_only_counted_is_counted(mixed_reader: Reader, steps: list[Step]) -> None:
     found = ask(
-        reader,
+        mixed_reader,
         "SELECT (SELECT count(*) FROM block_event), (SELECT count(*) FROM decision), count(*) FROM step",
     )
     operations = sum(len(step.operations.kind) for step in steps)
     assert found == [(operations, sum(len(step.decisions) for step in steps), len(steps))]
 
 
-def test_decisions_tell_all_that_the_ledger_tells(reader: Reader, steps: list[Step]) -> None:
+def test_decisions_tell_all_that_the_ledger_tells(mixed_reader: Reader, steps: list[Step]) -> None:
     told = {field for kind in AnyDecision.__args__ for field in kind.__struct_fields__}
     assert told <= set(DECISION.names), "a new field of a decision has a column"
     names = [name for name in DECISION.names if name not in ("step", "record", "time", "kind")]
     quoted = ", ".join(f'"{name}"' for name in names)
-    rows = ask(reader, f"SELECT step, kind, {quoted} FROM decision")
+    rows = ask(mixed_reader, f"SELECT step, kind, {quoted} FROM decision")
     expected = [
         (
             step.step,
@@ -215,28 +198,28 @@ def _as_sql(value: object) -> object:
     return value.hex() if isinstance(value, bytes) else value
 
 
-def test_steps_are_what_the_index_says_of_them(reader: Reader, steps: list[Step]) -> None:
-    index = reader.steps(1)
+def test_steps_are_what_the_index_says_of_them(mixed_reader: Reader, steps: list[Step]) -> None:
+    index = mixed_reader.steps(1)
     names = [name for name in index if name in TABLES["step"].names]
     assert set(index) == set(names)
-    rows = ask(reader, f"SELECT {', '.join(names)} FROM step ORDER BY step")
+    rows = ask(mixed_reader, f"SELECT {', '.join(names)} FROM step ORDER BY step")
     assert rows == list(zip(*(index[name] for name in names), strict=True))
-    told = ask(reader, "SELECT started, time, tokens, seal_ns, sampled FROM step ORDER BY step")
+    told = ask(mixed_reader, "SELECT started, time, tokens, seal_ns, sampled FROM step ORDER BY step")
     assert told == [
         (step.time, step.sealed, step.tokens, step.seal_ns, len(u32(step.sampled))) for step in steps
     ]
 
 
-def test_requests_and_landmarks_are_those_of_the_index(reader: Reader) -> None:
-    for name, rows in (("request", reader.requests(1)), ("landmark", reader.landmarks(1))):
+def test_requests_and_landmarks_are_those_of_the_index(mixed_reader: Reader) -> None:
+    for name, rows in (("request", mixed_reader.requests(1)), ("landmark", mixed_reader.landmarks(1))):
         columns = TABLES[name].names
-        assert ask(reader, f"SELECT * FROM {name} ORDER BY ALL") == sorted(
+        assert ask(mixed_reader, f"SELECT * FROM {name} ORDER BY ALL") == sorted(
             (tuple(row[column] for column in columns) for row in rows), key=lambda row: row[:3]
         )
         assert rows
 
 
-def test_sequences_live_from_their_creation_to_their_end(reader: Reader, records: list[bytes]) -> None:
+def test_sequences_live_from_their_creation_to_their_end(mixed_reader: Reader, records: list[bytes]) -> None:
     fold = Fold(128, 16)
     created: dict[int, tuple[int, int]] = {}
     ended: dict[int, int] = {}
@@ -258,7 +241,9 @@ def test_sequences_live_from_their_creation_to_their_end(reader: Reader, records
         alive = now
         for number in u32(record.sampled).tolist():
             sampled[number] = sampled.get(number, 0) + 1
-    rows = ask(reader, "SELECT sequence, request, created_step, ended_step, sampled, ending FROM sequence")
+    rows = ask(
+        mixed_reader, "SELECT sequence, request, created_step, ended_step, sampled, ending FROM sequence"
+    )
     assert len(ended) > 20
     seen = {row[0]: row for row in rows}
     for number, (request, step) in created.items():
@@ -267,7 +252,7 @@ def test_sequences_live_from_their_creation_to_their_end(reader: Reader, records
 
 
 def test_contents_and_tokens_are_those_of_the_text_records(
-    reader: Reader, records: list[bytes], steps: list[Step]
+    mixed_reader: Reader, records: list[bytes], steps: list[Step]
 ) -> None:
     texts = {record.step: record for frame in records if isinstance(record := decoded(frame), Text)}
     contents, tokens = [], []
@@ -291,8 +276,8 @@ def test_contents_and_tokens_are_those_of_the_text_records(
             counted[sequence] = number + 1
             tokens.append((step.step, sequence, number, ids[place]))
     assert len(contents) > 50 and len(tokens) > 50
-    assert ask(reader, "SELECT content, parent, step, tokens FROM content ORDER BY content") == contents
-    assert ask(reader, "SELECT step, sequence, number, token FROM token") == tokens
+    assert ask(mixed_reader, "SELECT content, parent, step, tokens FROM content ORDER BY content") == contents
+    assert ask(mixed_reader, "SELECT step, sequence, number, token FROM token") == tokens
 
 
 def test_extra_keys_are_told_of_the_contents_that_have_them() -> None:
@@ -337,148 +322,20 @@ def test_after_a_gap_nothing_is_guessed(db: Path, frames: list[bytes]) -> None:
     database.close()
 
 
-# -- shut in ------------------------------------------------------------------------------------------------------------
-
-REACHING_OUT = [
-    ("SELECT * FROM read_text('/etc/passwd')", "Cannot access file"),
-    ("SELECT * FROM read_csv('/etc/passwd')", "Cannot access file"),
-    ("SELECT * FROM read_parquet('https://example.org/x')", "Cannot access file"),
-    ("SELECT * FROM glob('/*')", "Cannot access file"),
-    ("SELECT * FROM sniff_csv('/etc/passwd')", "Cannot access file"),
-    ("FROM '/etc/passwd'", "does not exist"),
-    ("SELECT * FROM records", "does not exist"),
-    ("SELECT * FROM query('SELECT * FROM read_blob(''/etc/passwd'')')", "Cannot access file"),
-    ("SELECT getenv('HOME')", "does not exist"),
-    ("ATTACH '/tmp/kvarium-x.db'", "ATTACH is not allowed"),
-    ("COPY step TO '/tmp/kvarium-x.csv'", "COPY is not allowed"),
-    ("EXPORT DATABASE '/tmp/kvarium-x'", "EXPORT is not allowed"),
-    ("INSTALL httpfs", "LOAD is not allowed"),
-    ("LOAD httpfs", "LOAD is not allowed"),
-    ("PRAGMA database_list", "PRAGMA is not allowed"),
-    ("SET enable_external_access = true", "SET is not allowed"),
-    ("RESET memory_limit", "SET is not allowed"),
-    ("CALL pragma_version()", "CALL is not allowed"),
-    ("INSERT INTO step (step) VALUES (1)", "INSERT is not allowed"),
-    ("CREATE TABLE t AS FROM step", "CREATE is not allowed"),
-    ("DROP TABLE step", "DROP is not allowed"),
-    ("EXPLAIN ANALYZE DELETE FROM step", "EXPLAIN is not allowed"),
-    ("SELECT 1; DROP TABLE step", "DROP is not allowed"),
-    ("SELECT 1; SELECT 2", "one statement at a time"),
-    ("", "no statement"),
-    ("PIVOT step ON free", "PIVOT needs"),
-]
-
-
-@pytest.mark.parametrize(("sql", "why"), REACHING_OUT)
-def test_a_query_reaches_nothing_but_the_tables(
-    reader: Reader, records: list[bytes], sql: str, why: str
+def test_where_the_beginning_is_gone_no_generation_is_guessed(
+    recorded: tuple[Path, str], tmp_path: Path
 ) -> None:
-    with pytest.raises(QueryError, match=why):
-        ask(reader, sql)
-
-
-def test_the_configuration_is_locked_whatever_gets_through() -> None:
-    with connect(64 * MIB, 1) as connection:
-        for sql in ("SET enable_external_access = true", "SET memory_limit = '64GB'", "RESET memory_limit"):
-            with pytest.raises(duckdb.Error):
-                connection.execute(sql)
-        with pytest.raises(duckdb.PermissionException):
-            connection.execute("COPY (SELECT 1) TO '/tmp/kvarium-x.csv'")
-        with pytest.raises(duckdb.PermissionException):
-            connection.execute("ATTACH '/tmp/kvarium-x.db'")
-    assert not list(Path("/tmp").glob("kvarium-x*"))
-
-
-@pytest.mark.parametrize(
-    ("sql", "line", "column"),
-    [
-        ("SELEC 1", 1, 1),
-        ("SELECT nothing FROM step", 1, 8),
-        ("SELECT step,\n  nothing FROM step", 2, 3),
-        ("SELECT 'é' AS x, nothing FROM step", 1, 18),
-        ("SELECT * FROM steps", 1, 15),
-    ],
-)
-def test_an_error_says_where_in_the_statement_it_is(reader: Reader, sql: str, line: int, column: int) -> None:
-    with pytest.raises(QueryError) as caught:
-        ask(reader, sql)
-    assert (caught.value.fault, caught.value.line, caught.value.column) == ("sql", line, column)
-    assert "\n" not in str(caught.value)
-    assert str(caught.value).endswith(f"(line {line}, column {column})")
-
-
-def test_a_query_ends_at_its_time_limit(reader: Reader) -> None:
-    with pytest.raises(QueryError, match=r"longer than 0\.3 s") as caught:
-        ask(reader, "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b", seconds=0.3)
-    assert caught.value.fault == "time"
-    with pytest.raises(QueryError, match="longer than"):
-        ask(reader, "SELECT * FROM block_event", seconds=0.0)
-
-
-def test_a_query_ends_at_its_memory_limit_and_writes_nothing(
-    reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(QueryError, match="step BETWEEN a AND b") as caught:
-        ask(
-            reader,
-            "SELECT a.range, b.range FROM range(3000) a, range(3000) b ORDER BY hash(a.range, b.range)",
-            memory_bytes=40 * MIB,
-        )
-    assert caught.value.fault == "memory"
-    assert list(tmp_path.iterdir()) == []
-
-
-# -- the command --------------------------------------------------------------------------------------------------------
-
-EVICTIONS = (
-    "SELECT request, count(*) AS evictions FROM block_event WHERE kind = 'evict' GROUP BY ALL ORDER BY ALL"
-)
-
-
-def test_the_command_prints_a_table_json_or_csv(reader: Reader, mixed: Path) -> None:
-    path, session = mixed, reader.session(1)["id"]
-    rows = ask(reader, EVICTIONS)
-    told = json.loads(kvarium("sql", session[:8], EVICTIONS, "--db", str(path), "--json").stdout)
-    assert told.pop("elapsed_ms") > 0
-    assert told == {
-        "columns": ["request", "evictions"],
-        "types": ["BIGINT", "BIGINT"],
-        "rows": [list(row) for row in rows],
-        "truncated": False,
-    }
-    done = kvarium("sql", str(path), EVICTIONS, "--csv")
-    assert done.stderr == ""
-    names, *values = csv.reader(io.StringIO(done.stdout))
-    assert names == ["request", "evictions"]
-    assert values == [["" if value is None else str(value) for value in row] for row in rows]
-    done = kvarium("sql", "latest", EVICTIONS, "--db", str(path), "--limit", "2")
-    assert len(done.stdout.splitlines()) == 3
-    assert "only the first 2 rows" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("args", "why"),
-    [
-        (["SELEC 1"], 'kvarium: Parser error: syntax error at or near "SELEC" (line 1, column 1)'),
-        (["SELECT 1", "--json", "--csv"], "kvarium: --json and --csv: choose one"),
-        (
-            ["SELECT repeat('a', 2000000000) FROM range(10)", "--memory-limit", "0.1"],
-            "needs more than 102 MiB",
-        ),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_line(mixed: Path, args: list[str], why: str) -> None:
-    done = kvarium("sql", str(mixed), *args)
-    assert done.returncode == 1
-    assert why in done.stderr
-    assert len(done.stderr.splitlines()) == 1
-    assert done.stdout == ""
-
-
-def test_help_is_quick_as_before_because_the_database_is_not_loaded_for_it() -> None:
-    import subprocess
-    import sys
-
-    program = "import kvarium.cli, sys; sys.exit('duckdb' in sys.modules or 'numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+    path = tmp_path / "cut.db"
+    shutil.copy(recorded[0], path)
+    with sqlite3.connect(path) as connection:
+        (first,) = connection.execute("SELECT min(first) FROM chunk WHERE first > 0").fetchone()
+        connection.execute("DELETE FROM chunk WHERE first = 0")
+        connection.execute("UPDATE session SET first_record = ?", (first,))
+    connection.close()
+    database = open_for_reading(str(path))
+    rows = ask(
+        Reader(database),
+        "SELECT min(record) >= ?, count(*) > 0, count(generation) FROM block_event".replace("?", str(first)),
+    )
+    assert rows == [(True, True, 0)]
+    database.close()

@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.sql.query import Limits, Query
 from kvarium.sql.schema import ENUMS, TABLES
@@ -28,15 +26,8 @@ Event = tuple[int, int, Operation, int, Cause, int, int | None]
 
 
 @pytest.fixture(scope="module")
-def reader(mixed: Path) -> Iterator[Reader]:
-    database = open_for_reading(str(mixed))
-    yield Reader(database)
-    database.close()
-
-
-@pytest.fixture(scope="module")
-def steps(reader: Reader) -> list[Step]:
-    records = (decoded(frame.bytes) for frame in reader.frames(1) if frame.head.type == "step")
+def steps(mixed_reader: Reader) -> list[Step]:
+    records = (decoded(frame.bytes) for frame in mixed_reader.frames(1) if frame.head.type == "step")
     return [record for record in records if isinstance(record, Step)]
 
 
@@ -65,16 +56,16 @@ def request_of(steps: list[Step]) -> dict[int, int]:
     }
 
 
-def answer(reader: Reader, sql: str) -> list[dict[str, Any]]:
-    with Query(reader, 1, sql, Limits(), lambda done, total: None) as query:
+def answer(mixed_reader: Reader, sql: str) -> list[dict[str, Any]]:
+    with Query(mixed_reader, 1, sql, Limits(), lambda done, total: None) as query:
         result = query.run()
         return [dict(zip(result.columns, row, strict=True)) for row in result.rows()]
 
 
-def asked(reader: Reader, words: str) -> list[dict[str, Any]]:
+def asked(mixed_reader: Reader, words: str) -> list[dict[str, Any]]:
     """The answer to the one question in the page that has these words, all rows of it."""
     (sql,) = (sql for question, sql, _ in QUESTIONS if words in question)
-    return answer(reader, re.sub(r"\bLIMIT \d+\s*$", "", sql))
+    return answer(mixed_reader, re.sub(r"\bLIMIT \d+\s*$", "", sql))
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -92,9 +83,9 @@ def test_the_page_tells_the_operations_and_pins() -> None:
 
 @pytest.mark.parametrize(("question", "sql", "header"), QUESTIONS, ids=[found[0] for found in QUESTIONS])
 def test_a_question_is_answered_with_the_columns_that_the_page_shows(
-    reader: Reader, question: str, sql: str, header: str
+    mixed_reader: Reader, question: str, sql: str, header: str
 ) -> None:
-    rows = answer(reader, sql)
+    rows = answer(mixed_reader, sql)
     assert rows
     assert list(rows[0]) == header.split()
 
@@ -103,14 +94,14 @@ def test_there_are_ten() -> None:
     assert len(QUESTIONS) == PAGE.partition("## Ten questions")[2].count("\n### ") == 10
 
 
-def test_evictions_by_request(reader: Reader, events: list[Event], request_of: dict[int, int]) -> None:
+def test_evictions_by_request(mixed_reader: Reader, events: list[Event], request_of: dict[int, int]) -> None:
     counted = Counter(request_of[whom] for _, _, kind, _, _, whom, _ in events if kind is Operation.evict)
-    rows = asked(reader, "most evictions")
+    rows = asked(mixed_reader, "most evictions")
     assert {row["request"]: row["evictions"] for row in rows} == counted
     assert rows[0]["evictions"] == max(counted.values())
 
 
-def test_evicted_and_wanted_again(reader: Reader, events: list[Event]) -> None:
+def test_evicted_and_wanted_again(mixed_reader: Reader, events: list[Event]) -> None:
     expected = []
     for op, step, kind, block, _, _, content in events:
         if kind is not Operation.evict:
@@ -124,7 +115,7 @@ def test_evicted_and_wanted_again(reader: Reader, events: list[Event]) -> None:
             expected.append((content, block, step, again[0]))
         if step > 40:
             break
-    rows = asked(reader, "wanted again")
+    rows = asked(mixed_reader, "wanted again")
     found = [(row["content"], row["block"], row["evicted"], row["wanted"]) for row in rows]
     last = expected[-1][2]
     assert len(expected) > 20
@@ -132,7 +123,7 @@ def test_evicted_and_wanted_again(reader: Reader, events: list[Event]) -> None:
     assert {row["of_all"] for row in rows} == {len(rows)}
 
 
-def test_hits_by_content(reader: Reader, events: list[Event], request_of: dict[int, int]) -> None:
+def test_hits_by_content(mixed_reader: Reader, events: list[Event], request_of: dict[int, int]) -> None:
     holds: dict[int, int | None] = {}
     hits: Counter[int | None] = Counter()
     whose: dict[int | None, set[int]] = {}
@@ -142,14 +133,14 @@ def test_hits_by_content(reader: Reader, events: list[Event], request_of: dict[i
         elif cause is Cause.prefix_hit:
             hits[holds[block]] += 1
             whose.setdefault(holds[block], set()).add(request_of[whom])
-    rows = asked(reader, "hit most")
+    rows = asked(mixed_reader, "hit most")
     assert {row["content"]: row["hits"] for row in rows} == hits
     assert {row["content"]: row["requests"] for row in rows} == {
         content: len(who) for content, who in whose.items()
     }
 
 
-def test_the_hit_rate(reader: Reader, steps: list[Step]) -> None:
+def test_the_hit_rate(mixed_reader: Reader, steps: list[Step]) -> None:
     prompts: dict[int, int] = {}
     hits: dict[int, int] = {}
     for step in steps:
@@ -164,21 +155,21 @@ def test_the_hit_rate(reader: Reader, steps: list[Step]) -> None:
         "hit": sum(hit > 0 for hit in hits.values()),
         "requests": len(hits),
     }
-    assert asked(reader, "came from the prefix cache") == [expected]
+    assert asked(mixed_reader, "came from the prefix cache") == [expected]
 
 
-def test_preemptions_and_waits(reader: Reader, steps: list[Step]) -> None:
+def test_preemptions_and_waits(mixed_reader: Reader, steps: list[Step]) -> None:
     decisions = [decision for step in steps for decision in step.decisions]
     preempted = [decision for decision in decisions if isinstance(decision, Preempted)]
     tokens: Counter[int] = Counter()
     for decision in preempted:
         tokens[decision.victim_of] += decision.tokens
-    assert {row["victim_of"]: row["tokens"] for row in asked(reader, "preempted")} == tokens
+    assert {row["victim_of"]: row["tokens"] for row in asked(mixed_reader, "preempted")} == tokens
     reasons = Counter(decision.reason for decision in decisions if isinstance(decision, Waiting))
-    assert {row["reason"]: row["times"] for row in asked(reader, "requests wait")} == reasons
+    assert {row["reason"]: row["times"] for row in asked(mixed_reader, "requests wait")} == reasons
 
 
-def test_a_life_of_a_block(reader: Reader, events: list[Event]) -> None:
+def test_a_life_of_a_block(mixed_reader: Reader, events: list[Event]) -> None:
     births = [
         op
         for op, _, kind, block, *_ in events
@@ -187,5 +178,5 @@ def test_a_life_of_a_block(reader: Reader, events: list[Event]) -> None:
     expected = [
         (op, kind.name) for op, _, kind, block, *_ in events if block == 15 and births[0] <= op < births[1]
     ]
-    rows = asked(reader, "one block in one life")
+    rows = asked(mixed_reader, "one block in one life")
     assert [(row["op"], row["kind"]) for row in rows] == expected

@@ -128,9 +128,12 @@ class Walk:
                 yield Gap(
                     record=number, time=0, first=previous + 1, last=number - 1, reason="records are missing"
                 )
+            kind = frame.head.type
+            if keyframe is None and previous == after and kind not in ("gap", "keyframe"):
+                # The beginning was deleted: what the blocks were there is not known.
+                yield Gap(record=number, time=0, first=0, last=after, reason="records are missing")
             previous = number
             self.done = number - after
-            kind = frame.head.type
             if kind == "step":
                 if self._steps.last is not None and (frame.head.step or 0) > self._steps.last:
                     break

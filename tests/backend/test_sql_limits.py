@@ -1,0 +1,167 @@
+"""A query reaches nothing but the tables, ends at its limits, and says in one line what is wrong; and the command's forms."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pytest
+
+from kvarium.recording.reader import Reader
+from kvarium.sql.errors import QueryError
+from kvarium.sql.sandbox import connect
+from tests.backend.server_process import kvarium
+from tests.backend.sql_answers import ask
+
+MIB = 1 << 20
+
+REACHING_OUT = [
+    ("SELECT * FROM read_text('/etc/passwd')", "Cannot access file"),
+    ("SELECT * FROM read_csv('/etc/passwd')", "Cannot access file"),
+    ("SELECT * FROM read_parquet('https://example.org/x')", "Cannot access file"),
+    ("SELECT * FROM glob('/*')", "Cannot access file"),
+    ("SELECT * FROM sniff_csv('/etc/passwd')", "Cannot access file"),
+    ("FROM '/etc/passwd'", "does not exist"),
+    ("SELECT * FROM hidden", "does not exist"),
+    ("SELECT * FROM query('SELECT * FROM read_blob(''/etc/passwd'')')", "Cannot access file"),
+    ("SELECT getenv('HOME')", "does not exist"),
+    ("ATTACH '/tmp/kvarium-x.db'", "ATTACH is not allowed"),
+    ("COPY step TO '/tmp/kvarium-x.csv'", "COPY is not allowed"),
+    ("EXPORT DATABASE '/tmp/kvarium-x'", "EXPORT is not allowed"),
+    ("INSTALL httpfs", "LOAD is not allowed"),
+    ("LOAD httpfs", "LOAD is not allowed"),
+    ("PRAGMA database_list", "PRAGMA is not allowed"),
+    ("SET enable_external_access = true", "SET is not allowed"),
+    ("RESET memory_limit", "SET is not allowed"),
+    ("CALL pragma_version()", "CALL is not allowed"),
+    ("INSERT INTO step (step) VALUES (1)", "INSERT is not allowed"),
+    ("CREATE TABLE t AS FROM step", "CREATE is not allowed"),
+    ("DROP TABLE step", "DROP is not allowed"),
+    ("EXPLAIN ANALYZE DELETE FROM step", "EXPLAIN is not allowed"),
+    ("SELECT 1; DROP TABLE step", "DROP is not allowed"),
+    ("SELECT 1; SELECT 2", "one statement at a time"),
+    ("", "no statement"),
+    ("PIVOT step ON free", "PIVOT needs"),
+]
+
+
+@pytest.mark.parametrize(("sql", "why"), REACHING_OUT)
+def test_a_query_reaches_nothing_but_the_tables(mixed_reader: Reader, sql: str, why: str) -> None:
+    hidden = np.arange(3)
+    with pytest.raises(QueryError, match=why):
+        ask(mixed_reader, sql)
+    assert len(hidden) == 3
+
+
+def test_the_configuration_is_locked_whatever_gets_through() -> None:
+    with connect(64 * MIB, 1) as connection:
+        for sql in ("SET enable_external_access = true", "SET memory_limit = '64GB'", "RESET memory_limit"):
+            with pytest.raises(duckdb.Error):
+                connection.execute(sql)
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute("COPY (SELECT 1) TO '/tmp/kvarium-x.csv'")
+        with pytest.raises(duckdb.PermissionException):
+            connection.execute("ATTACH '/tmp/kvarium-x.db'")
+    assert not list(Path("/tmp").glob("kvarium-x*"))
+
+
+@pytest.mark.parametrize(
+    ("sql", "line", "column"),
+    [
+        ("SELEC 1", 1, 1),
+        ("SELECT nothing FROM step", 1, 8),
+        ("SELECT step,\n  nothing FROM step", 2, 3),
+        ("SELECT 'é' AS x, nothing FROM step", 1, 18),
+        ("SELECT * FROM steps", 1, 15),
+    ],
+)
+def test_an_error_says_where_in_the_statement_it_is(
+    mixed_reader: Reader, sql: str, line: int, column: int
+) -> None:
+    with pytest.raises(QueryError) as caught:
+        ask(mixed_reader, sql)
+    assert (caught.value.fault, caught.value.line, caught.value.column) == ("sql", line, column)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(f"(line {line}, column {column})")
+
+
+def test_a_query_ends_at_its_time_limit(mixed_reader: Reader) -> None:
+    with pytest.raises(QueryError, match=r"longer than 0\.3 s") as caught:
+        ask(
+            mixed_reader,
+            "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b",
+            seconds=0.3,
+        )
+    assert caught.value.fault == "time"
+    with pytest.raises(QueryError, match="longer than"):
+        ask(mixed_reader, "SELECT * FROM block_event", seconds=0.0)
+
+
+def test_a_query_ends_at_its_memory_limit_and_writes_nothing(
+    mixed_reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(QueryError, match="step BETWEEN a AND b") as caught:
+        ask(
+            mixed_reader,
+            "SELECT a.range, b.range FROM range(3000) a, range(3000) b ORDER BY hash(a.range, b.range)",
+            memory_bytes=40 * MIB,
+        )
+    assert caught.value.fault == "memory"
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- the command --------------------------------------------------------------------------------------------------------
+
+EVICTIONS = (
+    "SELECT request, count(*) AS evictions FROM block_event WHERE kind = 'evict' GROUP BY ALL ORDER BY ALL"
+)
+
+
+def test_the_command_prints_a_table_json_or_csv(mixed_reader: Reader, mixed: Path) -> None:
+    path, session = mixed, mixed_reader.session(1)["id"]
+    rows = ask(mixed_reader, EVICTIONS)
+    told = json.loads(kvarium("sql", session[:8], EVICTIONS, "--db", str(path), "--json").stdout)
+    assert told.pop("elapsed_ms") > 0
+    assert told == {
+        "columns": ["request", "evictions"],
+        "types": ["BIGINT", "BIGINT"],
+        "rows": [list(row) for row in rows],
+        "truncated": False,
+    }
+    done = kvarium("sql", str(path), EVICTIONS, "--csv")
+    assert done.stderr == ""
+    names, *values = csv.reader(io.StringIO(done.stdout))
+    assert names == ["request", "evictions"]
+    assert values == [["" if value is None else str(value) for value in row] for row in rows]
+    done = kvarium("sql", "latest", EVICTIONS, "--db", str(path), "--limit", "2")
+    assert len(done.stdout.splitlines()) == 3
+    assert "only the first 2 rows" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        (["SELEC 1"], 'kvarium: Parser error: syntax error at or near "SELEC" (line 1, column 1)'),
+        (["SELECT 1", "--json", "--csv"], "kvarium: --json and --csv: choose one"),
+        (
+            ["SELECT repeat('a', 2000000000) FROM range(10)", "--memory-limit", "0.1"],
+            "needs more than 102 MiB",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(mixed: Path, args: list[str], why: str) -> None:
+    done = kvarium("sql", str(mixed), *args)
+    assert done.returncode == 1
+    assert why in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert done.stdout == ""
+
+
+def test_help_is_quick_as_before_because_the_database_is_not_loaded_for_it() -> None:
+    program = "import kvarium.cli, sys; sys.exit('duckdb' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
