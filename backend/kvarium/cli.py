@@ -138,6 +138,12 @@ def _serve(db: str | None, options: "ServeOptions", check: "OptionsCheck | None"
             print(text, file=sys.stderr)
             raise typer.Exit(status)
     database = open_for_server(_target(db))
+    if database.upgraded_from is not None:
+        print(
+            f"kvarium: {database.where} had format {database.upgraded_from} and has format {database.format} now: "
+            "a kvarium that is older than this one can't open it any more",
+            file=sys.stderr,
+        )
     try:
         status = run_server(database, options)
     finally:

@@ -5,12 +5,17 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
 
 from kvarium.errors import KvariumError
+from kvarium.recording import migration, tables
 from kvarium.recording.database import open_for_reading, open_for_server
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
@@ -62,6 +67,20 @@ def cluster() -> Iterator[str]:
         stop = [str(folder / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
         subprocess.run([*USER, *stop], capture_output=True, cwd=home, timeout=60, check=False)
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def database_url(cluster: str) -> Iterator[str]:
+    """A database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    engine = sa.create_engine(
+        cluster.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+    )
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        yield cluster.replace("/postgres", f"/{name}")
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    engine.dispose()
 
 
 def test_a_session_is_recorded_sought_exported_and_verified(
@@ -120,3 +139,25 @@ def test_its_frames_are_the_same_bytes(cluster: str) -> None:
         for row in server.get("/sessions")["sessions"]:
             stored = server.bytes(f"/sessions/{row['id']}/frames", after=-1, limit_bytes=1 << 26)
             assert [codec.peek(frame)[1] for frame in stored] == list(range(row["records"]))
+
+
+def test_a_recording_of_the_first_format_is_upgraded(database_url: str, frames: list[bytes]) -> None:
+    engine = sa.create_engine(database_url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        migration.migrate(connection, "1")
+        connection.execute(sa.insert(tables.kvarium), [{"key": "format", "value": "1"}])
+        # Alembic was not there when such recordings were made.
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+    read = open_for_reading(database_url)
+    assert read.format == 1
+    read.close()
+    database = open_for_server(database_url)
+    assert (database.upgraded_from, database.format) == (1, tables.FORMAT)
+    database.close()
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+        assert connection.execute(sa.select(tables.alembic_version)).all() == [(str(tables.FORMAT),)]
+    engine.dispose()
+    with running(database_url) as server, server.engine() as again:
+        again.send(frames)
+        again.wait_acked(record_of(frames[-1]))
