@@ -3,21 +3,23 @@
 import asyncio
 import contextlib
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
-from kvarium.errors import DamagedRecordingError, KvariumError, UnknownSessionError
+from kvarium.errors import ConflictError, DamagedRecordingError, KvariumError, UnknownSessionError
 from kvarium.follower import Follower
+from kvarium.housekeeper import Housekeeper, tell
 from kvarium.live_session import LiveSession
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import Row
+from kvarium.recording.jobs import RecordingFault
 from kvarium.recording.reader import Reader
+from kvarium.recording.retention import KEEP_ALL, Retention
 from kvarium.recording.seek import Seeker
-from kvarium.recording.writer import RecordingFault, Writer
+from kvarium.recording.writer import Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import VERSION
@@ -29,10 +31,6 @@ MAX_VIEWERS = 1000
 MAX_EXPORTS = 2
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-
-
-def _tell(line: str) -> None:
-    print(f"kvarium: {line}", file=sys.stderr, flush=True)
 
 
 def what_to_do(reason: str) -> str:
@@ -52,20 +50,29 @@ class Hub:
     An engine whose link breaks has ``grace_seconds`` to come back; then its session is interrupted, until it does.
     """
 
-    def __init__(self, database: Database, grace_seconds: float = 10.0, ring_bytes: int = 32 << 20) -> None:
+    def __init__(
+        self,
+        database: Database,
+        grace_seconds: float = 10.0,
+        ring_bytes: int = 32 << 20,
+        retention: Retention = KEEP_ALL,
+    ) -> None:
         self.database = database
         self.reader = Reader(database)
         self.seeker = Seeker(self.reader)
         self.live: dict[str, LiveSession] = {}
         self.linked = asyncio.Event()
         self.writer: Writer | None = None
+        self.housekeeper: Housekeeper | None = None
         self.drain_seconds = 3.0
         self.started_engine: EngineState = "none"
         """How far the engine that this server started is, if it started one."""
+        self._retention = retention
         self._grace_seconds = grace_seconds
         self._ring_bytes = ring_bytes
         self._by_number: dict[int, LiveSession] = {}
-        self._opening = asyncio.Lock()
+        self.opening = asyncio.Lock()
+        """Held while a session is opened or removed."""
         self._catching_up: dict[int, Follower] = {}
         self._ending: list[Follower] = []
         self._stopping: list[Follower] = []
@@ -103,6 +110,8 @@ class Hub:
                 follower = Follower(row["number"], hello, self.reader, self.writer)
                 self._catching_up[row["number"]] = follower
                 follower.start()
+        self.housekeeper = Housekeeper(self, self.writer, self._retention)
+        self.housekeeper.start()
         self._ticker = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
@@ -114,6 +123,8 @@ class Hub:
             self._ticker.cancel()
         if self.writer is None:
             return
+        if self.housekeeper is not None:
+            await self.housekeeper.stop()
         followers = [session.follower for session in self.live.values()]
         followers += [*self._catching_up.values(), *self._ending]
         for session in self.live.values():
@@ -125,9 +136,9 @@ class Hub:
             follower.stop(self.drain_seconds)
         await asyncio.to_thread(self._join, followers, self.drain_seconds + 5.0)
         if not await asyncio.to_thread(self.writer.stop):
-            _tell(f"the recording {self.database.where} was not written to its end: it takes too long")
+            tell(f"the recording {self.database.where} was not written to its end: it takes too long")
         elif self.lost_records:
-            _tell(f"{self.lost_records} records could not be written to {self.database.where}: they are lost")
+            tell(f"{self.lost_records} records could not be written to {self.database.where}: they are lost")
 
     @contextlib.contextmanager
     def exporting(self) -> Iterator[threading.Event | None]:
@@ -181,6 +192,26 @@ class Hub:
         self._ending.append(session.follower)
         self.live.pop(session.id, None)
         self._by_number.pop(session.number, None)
+        if self.housekeeper is not None:
+            self.housekeeper.look()
+
+    async def let_go(self, session_id: str) -> int:
+        """End everything that this server does for a recorded session; its number. The caller holds :attr:`opening`.
+
+        Raises :class:`ConflictError` for a live one.
+        """
+        number = self.number(session_id)
+        live = self.live.get(session_id)
+        if live is not None:
+            if live.state == "live":
+                raise ConflictError(f"session {session_id} is being recorded: end its engine first")
+            live.say_bye("the session was removed")
+            self._forget(live)
+        await asyncio.to_thread(self._end_mirrors_of, session_id)
+        if self.writer is not None:
+            self.writer.forget(number)
+        self.seeker.forget(number)
+        return number
 
     def _committed(self, number: int, record: int) -> None:
         session = self._by_number.get(number)
@@ -200,14 +231,14 @@ class Hub:
         if faults and not before:
             assert fault is not None
             self._lost_before = self.lost_records - fault.lost
-            _tell(
+            tell(
                 f"can't write the recording {self.database.where}: {fault.reason}; what comes is kept in memory for now, "
                 f"and lost when that is full: {what_to_do(fault.reason)}"
             )
         elif before and not faults:
             lost = self.lost_records - self._lost_before
             how = "nothing was lost" if not lost else f"{lost} records are lost to it"
-            _tell(f"the recording {self.database.where} can be written again: {how}")
+            tell(f"the recording {self.database.where} can be written again: {how}")
 
     @property
     def recording_error(self) -> str | None:
@@ -246,7 +277,7 @@ class Hub:
             raise KvariumError(f"a session's id is a UUID, not {hello.session[:80]!r}")
         if self.writer is None:
             raise KvariumError(f"this server only reads: {self.database.where} was opened read-only")
-        async with self._opening:
+        async with self.opening:
             return await self._open(hello, frame, self.writer)
 
     async def _open(self, hello: Hello, frame: bytes, writer: Writer) -> LiveSession:

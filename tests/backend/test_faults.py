@@ -15,8 +15,9 @@ import sqlalchemy as sa
 from kvarium.heads import read_head
 from kvarium.recording import sqlite_file
 from kvarium.recording.database import Database, open_for_server
+from kvarium.recording.jobs import RecordingFault
 from kvarium.recording.reader import Reader
-from kvarium.recording.writer import RecordingFault, Writer
+from kvarium.recording.writer import Writer
 from kvarium.verify import verify
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Status

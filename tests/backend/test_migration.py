@@ -12,7 +12,9 @@ import sqlalchemy as sa
 from kvarium.errors import KvariumError
 from kvarium.recording import migration, schema, tables
 from kvarium.recording.database import open_for_reading, open_for_server, writable_sqlite
+from kvarium.recording.notes import read_landmarks, read_notes
 from kvarium.recording.reader import Reader
+from kvarium.recording.removal import read_removed
 from kvarium.verify import verify
 from tests.backend.hand_engine import hand_frames
 from tests.backend.server_process import kvarium
@@ -49,6 +51,10 @@ def test_a_recording_of_every_format_opens_read_only_and_is_whole(tmp_path: Path
     assert verify(reader, number).messages == []
     assert reader.requests(number)
     assert reader.steps(number)["step"] == list(range(STEPS))
+    notes = [(note["step"], note["op"], note["mark"], note["text"]) for note in read_notes(reader, number)]
+    assert notes == ([(20, 100, None, "a note"), (30, None, "A", "")] if format >= tables.NOTES_SINCE else [])
+    assert len(read_landmarks(reader, number)) == len(reader.landmarks(number)) + len(notes)
+    assert read_removed(database) == []
     database.close()
     assert path.read_bytes() == before
     assert [found.name for found in tmp_path.iterdir()] == [path.name]

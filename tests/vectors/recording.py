@@ -14,7 +14,9 @@ from kvarium.heads import read_head
 from kvarium.recording import tables
 from kvarium.recording.database import writable_sqlite
 from kvarium.recording.export import export_session
+from kvarium.recording.keeper import Keeper
 from kvarium.recording.reader import Reader
+from kvarium.recording.removal import direct
 from kvarium.recording.writer import Writer
 from kvarium_ledger import codec
 from tests.backend.hand_engine import hand_frames, hello
@@ -60,6 +62,9 @@ def main() -> None:
         folder = Path(name)
         record(folder / "whole.db")
         database = writable_sqlite(folder / "whole.db")
+        keeper = Keeper(database, direct(database), alone=True)
+        keeper.add_note(1, "a note", step=20, op=100, colour="teal")
+        keeper.add_note(1, "", step=30, mark="A")
         data = export_session(Reader(database), 1, folder).read_bytes()
         database.close()
     packed = zstandard.ZstdCompressor(level=19).compress(data)

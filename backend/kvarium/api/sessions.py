@@ -18,11 +18,12 @@ from starlette.types import Receive, Scope, Send
 
 from kvarium import __version__
 from kvarium.api.context import JSON, HubDependency, number_of
-from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError
+from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError, UnknownSessionError
 from kvarium.hub import Hub
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import explain
 from kvarium.recording.export import ExportCancelledError, export_session
+from kvarium.recording.notes import read_landmarks
 from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium_ledger import codec
 
@@ -51,7 +52,7 @@ async def _read(call: Callable[[], Any]) -> Any:
     """Run a read on a thread; out of range is 404, a damaged recording 500, both with the reason."""
     try:
         return await run_in_threadpool(call)
-    except OutOfRangeError as error:
+    except (OutOfRangeError, UnknownSessionError) as error:
         raise HTTPException(404, str(error)) from None
     except DamagedRecordingError as error:
         raise HTTPException(500, f"the recording is damaged: {error}") from None
@@ -145,8 +146,8 @@ async def steps(
 
 @router.get("/sessions/{session}/landmarks")
 async def landmarks(session: SessionId, hub: HubDependency) -> Response:
-    """Where something happened: a row a step and kind."""
-    return JSON({"landmarks": await _read(lambda: hub.reader.landmarks(number_of(hub, session)))})
+    """Where something happened: a row a step and kind, and one for each note."""
+    return JSON({"landmarks": await _read(lambda: read_landmarks(hub.reader, number_of(hub, session)))})
 
 
 @router.get("/sessions/{session}/requests")

@@ -55,23 +55,32 @@ class Reader:
     def sessions(self) -> list[Row]:
         """All sessions, the newest first."""
         columns = tables.session.c
-        query = sa.select(tables.session).order_by(columns.started_utc_us.desc(), columns.number.desc())
+        query = (
+            sa.select(tables.session)
+            .where(columns.state != tables.REMOVING)
+            .order_by(columns.started_utc_us.desc(), columns.number.desc())
+        )
         with self.database.engine.connect() as connection:
             rows = [dict(row) for row in connection.execute(query).mappings()]
         return self._labelled(rows)
 
     def session(self, number: int) -> Row:
-        """The row of one session."""
-        query = sa.select(tables.session).where(tables.session.c.number == number)
+        """The row of one session. Raises :class:`UnknownSessionError` when it is gone."""
         with self.database.engine.connect() as connection:
-            row = dict(connection.execute(query).mappings().one())
+            row = self._row(connection, number)
         return self._labelled([row])[0]
+
+    def _row(self, connection: sa.Connection, number: int) -> Row:
+        query = sa.select(tables.session).where(tables.session.c.number == number)
+        row = connection.execute(query).mappings().first()
+        if row is None:
+            raise UnknownSessionError(f"session {number} is not in {self.database.where} any more")
+        return dict(row)
 
     def session_and_requests(self, number: int) -> tuple[Row, list[Row]]:
         """The row of a session and the rows of its requests, of one moment."""
-        query = sa.select(tables.session).where(tables.session.c.number == number)
         with self.database.engine.connect() as connection:
-            row = dict(connection.execute(query).mappings().one())
+            row = self._row(connection, number)
             requests = [dict(found) for found in connection.execute(_requests_of(number)).mappings()]
         return self._labelled([row])[0], requests
 
@@ -161,7 +170,8 @@ class Reader:
             if row is None:
                 return
             yield dict(row)
-            begin = row["last"] + 1
+            # However damaged the row is, it must not be read again.
+            begin = max(row["first"], row["last"]) + 1
 
     def open_chunk(self, row: Row) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
@@ -294,8 +304,18 @@ class Reader:
         columns = zip(*rows, strict=True) if rows else ([] for _ in STEP_COLUMNS)
         return {name: list(column) for name, column in zip(STEP_COLUMNS, columns, strict=True)}
 
+    def step_at(self, session: int, record: int) -> int:
+        """The last step that was indexed up to a record (-1: none)."""
+        columns = tables.step.c
+        query = sa.select(sa.func.max(columns.step)).where(
+            columns.session == session, columns.record <= record
+        )
+        with self.database.engine.connect() as connection:
+            found = connection.execute(query).scalar()
+        return -1 if found is None else int(found)
+
     def landmarks(self, session: int) -> list[Row]:
-        """A row a step and kind."""
+        """A row a step and kind, as folding gives them."""
         table = tables.landmark
         query = (
             sa.select(table.c.step, table.c.record, table.c.kind, table.c.count, table.c.message)

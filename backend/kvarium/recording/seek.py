@@ -117,6 +117,12 @@ class Seeker:
             state = self._states[key]
         return state.copy()
 
+    def forget(self, session: int) -> None:
+        """A session is gone: another may get its number."""
+        with self._lock:
+            for key in [key for key in self._states if key[0] == session]:
+                del self._states[key]
+
     def _keep(self, session: int, state: FastState) -> None:
         """Keep a state, which is not changed from now on; the ones not used for longest go."""
         with self._lock:

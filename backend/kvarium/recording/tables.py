@@ -40,6 +40,12 @@ from kvarium.recording.index_rows import STEP_COLUMNS
 FORMAT: Final = 2
 """The version of these tables, kept in the table ``kvarium``. A newer one is refused by name."""
 
+NOTES_SINCE: Final = 2
+"""The first format with the tables ``note`` and ``removed``."""
+
+REMOVING: Final = "removing"
+"""The state of a session that is being removed: it is not to be seen any more."""
+
 APPLICATION_ID: Final = 0x4B564152
 """SQLite's ``application_id`` of a recording: "KVAR"."""
 

@@ -1,0 +1,69 @@
+"""What the commands that read recordings share: their options, and the recording that they name, opened."""
+
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kvarium.errors import KvariumError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kvarium.recording.reader import Reader
+
+Db = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        metavar="FILE|URL",
+        help="The recording: an SQLite file or a PostgreSQL URL.",
+        show_default=False,
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")]
+Session = Annotated[
+    str, typer.Argument(metavar="SESSION", help="A session's id, the beginning of it, or `latest`.")
+]
+
+
+def default_db() -> str:
+    """The recording in the user's data folder, which is made if need be."""
+    import platformdirs
+
+    folder = Path(platformdirs.user_data_dir("kvarium"))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise KvariumError(
+            f"can't make the folder {folder}: {error.strerror}; say where with --db FILE"
+        ) from None
+    return str(folder / "kvarium.db")
+
+
+def target(db: str | None) -> str:
+    """The recording that ``--db`` names, or the one in the user's data folder."""
+    if db is None:
+        return default_db()
+    if not db.strip():
+        raise KvariumError("--db is empty: it names a file, or a PostgreSQL URL")
+    return db
+
+
+def say(line: str) -> None:
+    """A line for the user, at once."""
+    print(line, flush=True)
+
+
+@contextlib.contextmanager
+def reading(db: str | None) -> "Iterator[Reader]":
+    """A reader of the recording that ``--db`` names."""
+    from kvarium.recording.database import open_for_reading
+    from kvarium.recording.reader import Reader
+
+    database = open_for_reading(target(db))
+    try:
+        yield Reader(database)
+    finally:
+        database.close()
