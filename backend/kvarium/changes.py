@@ -24,8 +24,8 @@ from kvarium.recording.database import (
 )
 from kvarium.recording.index_rows import Row
 from kvarium.recording.keeper import Keeper
-from kvarium.recording.reader import Reader
 from kvarium.recording.removal import Removal, direct
+from kvarium.recording.shelf import Shelf
 from kvarium.recording.statements import mark_interrupted
 
 _SECONDS = 600.0
@@ -123,8 +123,11 @@ class _Remote:
 
 
 @contextlib.contextmanager
-def changing(where: str) -> Iterator[tuple[Reader, Changes]]:
-    """A reader of the recording ``where`` (a file or a URL), which must exist, and what changes it."""
+def changing(where: str) -> Iterator[tuple[Shelf, Changes]]:
+    """The sessions of the recording ``where`` (a file or a URL), which must exist, and what changes it.
+
+    An import is only read, and removed as a file, whoever records.
+    """
     database: Database = open_for_reading(where)
     try:
         url = server_of(where)
@@ -134,7 +137,8 @@ def changing(where: str) -> Iterator[tuple[Reader, Changes]]:
                 raise ConflictError(
                     f"a kvarium server records into {database.where}{told}: do it on its page, or stop it"
                 )
-            yield Reader(database), _Remote(url)
+            with contextlib.closing(Shelf(database)) as shelf:
+                yield shelf, _Remote(url)
             return
     finally:
         database.close()
@@ -142,7 +146,8 @@ def changing(where: str) -> Iterator[tuple[Reader, Changes]]:
     try:
         with database.writing().begin() as connection:
             mark_interrupted(connection)
-        yield Reader(database), _Own(Keeper(database, direct(database), alone=True))
+        with contextlib.closing(Shelf(database)) as shelf:
+            yield shelf, _Own(Keeper(database, direct(database), alone=True))
     except OSError as error:
         raise KvariumError(f"can't write the recording {database.where}: {explain(error)}") from None
     finally:

@@ -1,5 +1,6 @@
 """The command line. What needs the server or the recording is imported by the command that uses it."""
 
+import contextlib
 import json
 import os
 import sys
@@ -265,11 +266,16 @@ def view(
 def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) -> None:
     """Fold a whole session again and compare every digest; exits with 1 when anything is wrong."""
     from kvarium import terminal
+    from kvarium.recording.shelf import Shelf
     from kvarium.verify import verify as run
 
-    with reading(db) as reader, terminal.progress_bar("verifying") as progress:
-        number = reader.find(session)
-        findings = run(reader, number, progress)
+    with (
+        reading(db) as reader,
+        contextlib.closing(Shelf(reader.database)) as shelf,
+        terminal.progress_bar("verifying") as progress,
+    ):
+        place = shelf.find(session)
+        findings = run(place.reader, place.number, progress)
     for message in findings.messages[:20]:
         print(terminal.shown(message, 300), file=sys.stderr)
     if len(findings.messages) > 20:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import re
 import threading
 import time
 from collections.abc import Iterator
@@ -16,9 +15,9 @@ from kvarium.live_session import LiveSession
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import Row
 from kvarium.recording.jobs import RecordingFault
-from kvarium.recording.reader import Reader
 from kvarium.recording.retention import KEEP_ALL, Retention
-from kvarium.recording.seek import Seeker
+from kvarium.recording.shelf import Shelf
+from kvarium.recording.tables import SESSION_ID
 from kvarium.recording.writer import Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
@@ -29,8 +28,7 @@ EngineState = Literal["none", "starting", "linked", "ended"]
 
 MAX_VIEWERS = 1000
 MAX_EXPORTS = 2
-
-_SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+MAX_IMPORT_BYTES = 4 << 30
 
 
 def what_to_do(reason: str) -> str:
@@ -58,13 +56,14 @@ class Hub:
         retention: Retention = KEEP_ALL,
     ) -> None:
         self.database = database
-        self.reader = Reader(database)
-        self.seeker = Seeker(self.reader)
+        self.shelf = Shelf(database)
+        self.reader = self.shelf.reader
         self.live: dict[str, LiveSession] = {}
         self.linked = asyncio.Event()
         self.writer: Writer | None = None
         self.housekeeper: Housekeeper | None = None
         self.drain_seconds = 3.0
+        self.import_bytes = MAX_IMPORT_BYTES
         self.started_engine: EngineState = "none"
         """How far the engine that this server started is, if it started one."""
         self._retention = retention
@@ -81,6 +80,7 @@ class Hub:
         self._lost_before = 0
         self._ends = False
         self._exports: set[threading.Event] = set()
+        self._import: threading.Event | None = None
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -121,6 +121,7 @@ class Hub:
         """
         if self._ticker is not None:
             self._ticker.cancel()
+        await asyncio.to_thread(self.shelf.close)
         if self.writer is None:
             return
         if self.housekeeper is not None:
@@ -154,10 +155,22 @@ class Hub:
             cancelled.set()
             self._exports.discard(cancelled)
 
+    @contextlib.contextmanager
+    def importing(self) -> Iterator[threading.Event | None]:
+        """A place for an import, and the event that cancels it; None while there is another."""
+        if self._import is not None or self._ends:
+            yield None
+            return
+        self._import = threading.Event()
+        try:
+            yield self._import
+        finally:
+            self._import = None
+
     def cancel_exports(self) -> None:
-        """The server is to end: nobody waits for a download."""
+        """The server is to end: nobody waits for a download, nor for an import."""
         self._ends = True
-        for cancelled in self._exports:
+        for cancelled in (*self._exports, *([self._import] if self._import is not None else [])):
             cancelled.set()
 
     def hurry(self) -> None:
@@ -200,7 +213,7 @@ class Hub:
 
         Raises :class:`ConflictError` for a live one.
         """
-        number = self.number(session_id)
+        number = await asyncio.to_thread(self.number, session_id)
         live = self.live.get(session_id)
         if live is not None:
             if live.state == "live":
@@ -210,7 +223,7 @@ class Hub:
         await asyncio.to_thread(self._end_mirrors_of, session_id)
         if self.writer is not None:
             self.writer.forget(number)
-        self.seeker.forget(number)
+        self.shelf.seeker.forget(number)
         return number
 
     def _committed(self, number: int, record: int) -> None:
@@ -273,7 +286,7 @@ class Hub:
             )
         if not (0 < hello.num_blocks < 1 << 32 and 0 < hello.block_size <= 1 << 20):
             raise KvariumError(f"a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none")
-        if not _SESSION_ID.fullmatch(hello.session):
+        if not SESSION_ID.fullmatch(hello.session):
             raise KvariumError(f"a session's id is a UUID, not {hello.session[:80]!r}")
         if self.writer is None:
             raise KvariumError(f"this server only reads: {self.database.where} was opened read-only")
@@ -305,7 +318,7 @@ class Hub:
         if not followers:
             return
         try:
-            number = self.reader.find(session_id)
+            number = self.reader.number(session_id)
         except UnknownSessionError:
             return
         for follower in followers:
@@ -328,18 +341,15 @@ class Hub:
         return told
 
     def sessions(self) -> list[Row]:
-        """All sessions, the newest first."""
-        return [self.describe(row) for row in self.reader.sessions()]
+        """All sessions, the newest first, those of imported files among them."""
+        return [self.describe(row) for row in self.shelf.rows()]
 
     def number(self, session_id: str) -> int:
         """A session's number by its full id."""
         live = self.live.get(session_id)
         if live is not None:
             return live.number
-        number = self.reader.find(session_id)
-        if self.reader.session(number)["id"] != session_id:
-            raise UnknownSessionError(f"no session {session_id!r}")
-        return number
+        return self.reader.number(session_id)
 
     async def settle(self, session_id: str, record: int | None = None) -> None:
         """Commit what a live session holds only in memory, when ``record`` (None: anything) is of it."""

@@ -1,5 +1,6 @@
 """``kvarium sessions …``: what a recording holds, and what a person does with it."""
 
+import contextlib
 import json
 import sys
 import tempfile
@@ -14,8 +15,11 @@ from kvarium.limits import parse_age
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kvarium.recording.index_rows import Row
     from kvarium.recording.removal import Removal
+    from kvarium.recording.shelf import Shelf
 
 app = typer.Typer(
     help="What a recording holds, and what is done with it.", no_args_is_help=True, rich_markup_mode=None
@@ -26,15 +30,37 @@ def _public(row: "Row") -> dict[str, Any]:
     return {name: value for name, value in row.items() if name not in ("hello", "number")}
 
 
+@contextlib.contextmanager
+def _shelf(db: str | None) -> "Iterator[Shelf]":
+    """The recording and its imports, to be read."""
+    from kvarium.recording.shelf import Shelf
+
+    with reading(db) as reader, contextlib.closing(Shelf(reader.database)) as shelf:
+        yield shelf
+
+
+def _row(shelf: "Shelf", name: str) -> "Row":
+    reader, _, number, imported = shelf.find(name)
+    return reader.session(number) | {"imported": imported}
+
+
+def _own_row(shelf: "Shelf", name: str) -> "Row":
+    """A session that can be changed."""
+    row = _row(shelf, name)
+    if row["imported"]:
+        raise ConflictError(f"session {row['id']} is an imported file: it is only read")
+    return row
+
+
 @app.command("ls")
 def ls(db: Db = None, as_json: AsJson = False) -> None:
     """List the sessions, the newest first, and tell what was removed."""
     from kvarium import terminal
     from kvarium.recording.removal import read_removed
 
-    with reading(db) as reader:
-        rows = reader.sessions()
-        removed = read_removed(reader.database)
+    with _shelf(db) as shelf:
+        rows = shelf.rows()
+        removed = read_removed(shelf.database)
     if as_json:
         say(json.dumps({"sessions": [_public(row) for row in rows], "removed": removed}))
         return
@@ -54,7 +80,7 @@ def _list(rows: "list[Row]") -> str:
     lines = [
         (
             terminal.shown(row["id"]),
-            terminal.shown(row["state"]),
+            "imported" if row["imported"] else terminal.shown(row["state"]),
             terminal.started(row["started_utc_us"]),
             terminal.duration(row["duration_ns"]),
             terminal.shown(row["runner"]),
@@ -76,9 +102,9 @@ def show(session: Session = "latest", db: Db = None, as_json: AsJson = False) ->
     from kvarium import terminal
     from kvarium.recording.notes import read_notes
 
-    with reading(db) as reader:
-        number = reader.find(session)
-        row = reader.session(number)
+    with _shelf(db) as shelf:
+        reader, _, number, imported = shelf.find(session)
+        row = reader.session(number) | {"imported": imported}
         hello, _ = reader.hello(number)
         notes = read_notes(reader, number)
     if as_json:
@@ -102,8 +128,8 @@ def rename(
     from kvarium import terminal
     from kvarium.changes import changing
 
-    with changing(target(db)) as (reader, changes):
-        row = reader.session(reader.find(session))
+    with changing(target(db)) as (shelf, changes):
+        row = _own_row(shelf, session)
         kept = changes.rename(row, name)
     say(
         f"session {row['id']} is called {terminal.shown(kept)!r}"
@@ -140,8 +166,8 @@ def note(
 
     if remove is not None and (text or mark or colour or step is not None):
         raise InvalidValueError("--remove takes away a note: it goes with no text, step, mark or colour")
-    with changing(target(db)) as (reader, changes):
-        row = reader.session(reader.find(session))
+    with changing(target(db)) as (shelf, changes):
+        row = _own_row(shelf, session)
         if remove is not None:
             changes.remove_note(row, remove)
             say(f"note {remove} is removed")
@@ -165,15 +191,16 @@ def rm(
 ) -> None:
     """Remove sessions and give their room back to the disk. One that is being recorded is refused."""
     from kvarium.changes import changing
+    from kvarium.recording.removal import Removal
 
     if bool(sessions) == (older_than is not None):
         raise InvalidValueError("say which sessions to remove: their ids, or --older-than 30d")
     reason = "kvarium sessions rm" + (f" --older-than {older_than}" if older_than is not None else "")
     age = None if older_than is None else parse_age(older_than)
-    with changing(target(db)) as (reader, changes):
+    with changing(target(db)) as (shelf, changes):
         if age is None:
-            numbers = dict.fromkeys(reader.find(name) for name in sessions or ())
-            rows = [reader.session(number) for number in numbers]
+            found = {row["id"]: row for row in (_row(shelf, name) for name in sessions or ())}
+            rows = list(found.values())
             for row in rows:
                 if row["state"] == "live":
                     raise ConflictError(f"session {row['id']} is being recorded: end its engine first")
@@ -181,13 +208,19 @@ def rm(
             before = time.time() * 1e6 - age.total_seconds() * 1e6
             rows = [
                 row
-                for row in reader.sessions()
+                for row in shelf.rows()
                 if row["state"] != "live" and row["started_utc_us"] + row["duration_ns"] / 1000 < before
             ]
         if rows and not yes and sys.stdin.isatty():
             typer.echo(_list(rows), err=True)
             typer.confirm(f"Remove {_count(len(rows))}?", abort=True, err=True)
-        done = changes.remove(rows, reason) if rows else None
+        own = [row for row in rows if not row["imported"]]
+        done = changes.remove(own, reason) if own else Removal() if rows else None
+        for row in rows:
+            if row["imported"]:
+                assert done is not None
+                done.freed += shelf.imports.remove(row["id"])
+                done.sessions.append(row["id"])
     _tell_removal(done, as_json)
 
 
@@ -232,8 +265,8 @@ def export(
     from kvarium import terminal
     from kvarium.recording.export import export_session
 
-    with reading(db) as reader:
-        number = reader.find(session)
+    with _shelf(db) as shelf:
+        reader, _, number, _ = shelf.find(session)
         folder = Path.cwd() if file is None else file.parent
         if not folder.is_dir():
             raise KvariumError(f"can't write {file}: there is no directory {folder}")
@@ -247,3 +280,29 @@ def export(
         except OSError as error:
             raise KvariumError(f"can't write into {folder}: {error.strerror}") from None
     say(f"{wanted}: {terminal.size(wanted.stat().st_size)}")
+
+
+@app.command("import")
+def import_file(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with one session, as a download is.")],
+    db: Db = None,
+) -> None:
+    """Take in a file of somebody else's: it is inspected, copied beside the recording, and only read from then on."""
+    import shutil
+
+    from kvarium.recording import sqlite_file
+
+    sqlite_file.check_header(file)
+    wal = file.with_name(file.name + "-wal")
+    if wal.exists() and wal.stat().st_size:
+        raise ConflictError(
+            f"{file} is being written: `kvarium sessions export --db {file}` makes a file to import"
+        )
+    with _shelf(db) as shelf:
+        try:
+            with shelf.imports.arriving() as place:
+                shutil.copyfile(file, place)
+                session = shelf.imports.admit(place, str(file), shelf.reader)
+        except OSError as error:
+            raise KvariumError(f"can't copy {file} to {shelf.imports.folder}: {error.strerror}") from None
+    say(f"imported session {session}")

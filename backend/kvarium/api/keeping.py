@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from kvarium.api.context import JSON, HubDependency, number_of
+from kvarium.api.context import JSON, HubDependency, own_number_of, place_of
 from kvarium.errors import (
     ConflictError,
     InvalidValueError,
@@ -25,6 +25,7 @@ from kvarium.errors import (
 from kvarium.housekeeper import Housekeeper
 from kvarium.hub import Hub
 from kvarium.recording.database import explain
+from kvarium.recording.index_rows import Row
 from kvarium.recording.notes import read_notes
 
 router = APIRouter(prefix="/api/sessions")
@@ -107,9 +108,9 @@ async def rename(session: str, request: Request, hub: HubDependency) -> Response
     body: _Rename = await _body(request, _Rename)
 
     def change() -> dict[str, Any]:
-        number = number_of(hub, session)
+        number = own_number_of(hub, session)
         keeper.rename(number, body.name)
-        return hub.describe(hub.reader.session(number))
+        return hub.describe(hub.reader.session(number) | {"imported": False})
 
     return JSON(await _change(change))
 
@@ -118,6 +119,9 @@ async def rename(session: str, request: Request, hub: HubDependency) -> Response
 async def remove(session: str, request: Request, hub: HubDependency) -> Response:
     """Remove a session that is not live; how many bytes went back to the disk, and how many are free in the file."""
     housekeeper = changing(hub, request)
+    if (await _change(lambda: place_of(hub, session))).imported:
+        freed = await _change(lambda: hub.shelf.imports.remove(session))
+        return JSON({"removed": [session], "freed_bytes": freed, "reusable_bytes": 0})
     asked_by = request.headers.get("x-kvarium-by", "") or "the page"
     try:
         done = await housekeeper.remove(session, asked_by[:100])
@@ -131,7 +135,12 @@ async def remove(session: str, request: Request, hub: HubDependency) -> Response
 @router.get("/{session}/notes")
 async def notes(session: str, hub: HubDependency) -> Response:
     """The notes and marks of a session, by their places."""
-    return JSON({"notes": await _change(lambda: read_notes(hub.reader, number_of(hub, session)))})
+
+    def read() -> list[Row]:
+        place = place_of(hub, session)
+        return read_notes(place.reader, place.number)
+
+    return JSON({"notes": await _change(read)})
 
 
 @router.post("/{session}/notes")
@@ -141,7 +150,7 @@ async def add_note(session: str, request: Request, hub: HubDependency) -> Respon
     body: _NewNote = await _body(request, _NewNote)
     await hub.settle(session)
     values = msgspec.structs.asdict(body)
-    made = await _change(lambda: keeper.add_note(number_of(hub, session), **values))
+    made = await _change(lambda: keeper.add_note(own_number_of(hub, session), **values))
     return JSON(made, status_code=201)
 
 
@@ -153,12 +162,12 @@ async def change_note(session: str, note: NoteNumber, request: Request, hub: Hub
     changes = {
         name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET
     }
-    return JSON(await _change(lambda: keeper.change_note(number_of(hub, session), note, changes)))
+    return JSON(await _change(lambda: keeper.change_note(own_number_of(hub, session), note, changes)))
 
 
 @router.delete("/{session}/notes/{note}")
 async def remove_note(session: str, note: NoteNumber, request: Request, hub: HubDependency) -> Response:
     """Remove a note."""
     keeper = changing(hub, request).keeper
-    await _change(lambda: keeper.remove_note(number_of(hub, session), note))
+    await _change(lambda: keeper.remove_note(own_number_of(hub, session), note))
     return JSON({"removed": note})

@@ -178,14 +178,17 @@ def writable_sqlite(path: Path) -> Database:
     return _guarded(database, "can't write the recording", prepare, " (choose another place with --db)")
 
 
-def readable_sqlite(path: Path) -> Database:
-    """Open a recording read-only, whatever else writes it. Without a ``-wal`` beside it nothing is created beside it."""
-    sqlite_file.check_header(path)
-    database = Database(sqlite_file.reading_engine(path), None, str(path), path)
+def readable_sqlite(path: Path, where: str | None = None) -> Database:
+    """Open a recording read-only, whatever else writes it; ``where`` is how a person knows it, if not by ``path``.
+
+    Without a ``-wal`` beside it nothing is created beside it.
+    """
+    sqlite_file.check_header(path, where)
+    database = Database(sqlite_file.reading_engine(path), None, where or str(path), path)
 
     def prepare() -> None:
         with database.engine.connect() as connection:
-            database.format = _checked_format(connection, str(path))
+            database.format = _checked_format(connection, database.where)
 
     return _guarded(database, "can't read the recording", prepare)
 

@@ -44,6 +44,26 @@ class StoredKeyframe(NamedTuple):
     stored_bytes: int
 
 
+def find_row(rows: list[Row], name: str, where: str) -> Row:
+    """The row of the session ``name`` among ``rows`` (the newest first), which are those of ``where``.
+
+    Its id, a prefix of it that no other has, or ``latest``. Raises :class:`UnknownSessionError`.
+    """
+    if not rows:
+        raise UnknownSessionError(f"no session {name!r}: {where} holds none")
+    if name == "latest":
+        return rows[0]
+    found = [row for row in rows if row["id"] == name] or [
+        row for row in rows if name and row["id"].startswith(name.lower())
+    ]
+    if not found:
+        raise UnknownSessionError(f"no session {name!r} in {where}: `kvarium sessions ls` lists them")
+    if len(found) > 1:
+        ids = ", ".join(row["id"] for row in found[:3])
+        raise UnknownSessionError(f"session {name!r} is not unique: {ids}{', …' if found[3:] else ''}")
+    return found[0]
+
+
 class Reader:
     """Reads the recording ``database``. A session is known by its number here; :meth:`find` gives it."""
 
@@ -98,22 +118,17 @@ class Reader:
 
     def find(self, name: str) -> int:
         """The number of the session ``name``: its id, a prefix of it that no other has, or ``latest``."""
-        rows = self.sessions()
-        if not rows:
-            raise UnknownSessionError(f"no session {name!r}: {self.database.where} holds none")
-        if name == "latest":
-            return int(rows[0]["number"])
-        found = [row for row in rows if row["id"] == name] or [
-            row for row in rows if name and row["id"].startswith(name.lower())
-        ]
-        if not found:
-            raise UnknownSessionError(
-                f"no session {name!r} in {self.database.where}: `kvarium sessions ls` lists them"
-            )
-        if len(found) > 1:
-            ids = ", ".join(row["id"] for row in found[:3])
-            raise UnknownSessionError(f"session {name!r} is not unique: {ids}{', …' if found[3:] else ''}")
-        return int(found[0]["number"])
+        return int(find_row(self.sessions(), name, self.database.where)["number"])
+
+    def number(self, session_id: str) -> int:
+        """The number of a session by its full id. Raises :class:`UnknownSessionError`."""
+        columns = tables.session.c
+        query = sa.select(columns.number).where(columns.id == session_id, columns.state != tables.REMOVING)
+        with self.database.engine.connect() as connection:
+            found = connection.execute(query).scalar()
+        if found is None:
+            raise UnknownSessionError(f"no session {session_id!r}")
+        return int(found)
 
     def hello(self, session: int) -> tuple[Hello, bytes]:
         """A session's Hello and its bytes."""
@@ -181,6 +196,8 @@ class Reader:
             frames = [Frame(stored_head(frame), frame) for frame in codec.unpack(packed)]
         except codec.FrameError as error:
             raise DamagedRecordingError(f"{what}: {error}") from None
+        if any(frame.head.record is None for frame in frames):
+            raise DamagedRecordingError(f"{what}: it holds something that is no record")
         ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
         if ends != (row["first"], row["last"], row["records"]):
             raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")

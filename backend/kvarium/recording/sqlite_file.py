@@ -46,20 +46,21 @@ def check_place(path: Path) -> None:
         raise KvariumError(f"can't write the recording {path}: there is no directory {path.parent}")
 
 
-def check_header(path: Path) -> None:
+def check_header(path: Path, where: str | None = None) -> None:
     """Raises :class:`KvariumError` when the file can't be read or is no SQLite file."""
+    where = where or str(path)
     if path.is_dir():
-        raise NotARecordingError(f"{path} is a directory, not a recording")
+        raise NotARecordingError(f"{where} is a directory, not a recording")
     if not path.exists():
-        raise KvariumError(f"there is no file {path}")
+        raise KvariumError(f"there is no file {where}")
     try:
         with path.open("rb") as file:
             start = file.read(16)
     except OSError as error:
-        raise KvariumError(f"can't read {path}: {error.strerror}") from None
+        raise KvariumError(f"can't read {where}: {error.strerror}") from None
     if start != _HEADER:
         found = "it is empty" if not start else "it is no SQLite file"
-        raise NotARecordingError(f"{path} is not a recording of kvarium: {found}")
+        raise NotARecordingError(f"{where} is not a recording of kvarium: {found}")
 
 
 def is_new(path: Path) -> bool:

@@ -19,6 +19,7 @@ A change here is a new format: a migration (migrations/) makes it in the recordi
 All numbers are below 2^53. A ``session`` column elsewhere is ``session.number``, so that a row costs two bytes for it.
 """
 
+import re
 from typing import Final
 
 from sqlalchemy import (
@@ -45,6 +46,9 @@ NOTES_SINCE: Final = 2
 
 REMOVING: Final = "removing"
 """The state of a session that is being removed: it is not to be seen any more."""
+
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""What may be a session's id: it is a UUID, and stands in addresses and file names."""
 
 APPLICATION_ID: Final = 0x4B564152
 """SQLite's ``application_id`` of a recording: "KVAR"."""

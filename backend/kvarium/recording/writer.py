@@ -277,18 +277,14 @@ class Writer:
             self.database.check_place()
             with self.database.writing().begin() as connection:
                 done = job.change(connection)
-        except KvariumError as error:
-            job.future.set_exception(error)
         except SQLAlchemyError as error:
             reason = f"can't write the recording {self.database.where}: {explain(error)}"
             job.future.set_exception(KvariumError(reason))
         except Exception as error:
+            # The one who asked is told; the writer goes on.
             job.future.set_exception(error)
         else:
             job.future.set_result(done)
-
-    def _tally(self, session: int) -> Tally:
-        return self._tallies.setdefault(session, Tally())
 
     # -- committing -------------------------------------------------------------------------------------------------
 
@@ -366,7 +362,7 @@ class Writer:
         waiting = {chunk.session for chunk in self._chunks} | {state.session for state in self._states}
         waiting |= set(self._lost())
         for session in waiting | set(self._faults):
-            tally = self._tally(session)
+            tally = self._tallies.setdefault(session, Tally())
             first = min(
                 (chunk.first for chunk in self._chunks if chunk.session == session),
                 default=tally.committed + 1,
@@ -395,7 +391,7 @@ class Writer:
         with self._lock:
             self.pending_bytes -= sum(chunk.bytes for chunk in chunks)
         for chunk in chunks:
-            tally = self._tally(chunk.session)
+            tally = self._tallies.setdefault(chunk.session, Tally())
             tally.lost += chunk.records
             self.lost_records += chunk.records
             if tally.lost_since is None:
