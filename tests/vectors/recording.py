@@ -1,9 +1,12 @@
 """``python -m tests.vectors.recording`` stores a small recording of the present format, ``recordings/format-N.db.zst``.
 
 One for each format that ever was stays there: every later kvarium must open it. It is zstd over an SQLite file with one
-session, as a download is; two runs differ in a few bytes, so nothing compares them.
+session, as a download is; two runs differ in a few bytes, so nothing compares them. ``frames.json`` has the SHA-256 of the
+frames that are in each.
 """
 
+import hashlib
+import json
 import tempfile
 from pathlib import Path
 
@@ -56,6 +59,17 @@ def stored(format: int, folder: Path) -> Path:
     return path
 
 
+def digest_of(frames: list[bytes]) -> str:
+    """SHA-256 of frames."""
+    return hashlib.sha256(codec.pack(frames)).hexdigest()
+
+
+def digests() -> dict[str, str]:
+    """The SHA-256 of the frames in each stored recording, by its format."""
+    told: dict[str, str] = json.loads((FOLDER / "frames.json").read_text())
+    return told
+
+
 def main() -> None:
     """Store the recording of the present format."""
     with tempfile.TemporaryDirectory() as name:
@@ -66,9 +80,12 @@ def main() -> None:
         keeper.add_note(1, "a note", step=20, op=100, colour="teal")
         keeper.add_note(1, "", step=30, mark="A")
         data = export_session(Reader(database), 1, folder).read_bytes()
+        digest = digest_of([frame.bytes for frame in Reader(database).frames(1)])
         database.close()
     packed = zstandard.ZstdCompressor(level=19).compress(data)
     (FOLDER / f"format-{tables.FORMAT}.db.zst").write_bytes(packed)
+    told = digests() | {str(tables.FORMAT): digest}
+    (FOLDER / "frames.json").write_text(json.dumps(told, indent=1) + "\n")
     print(f"format-{tables.FORMAT}.db.zst: {len(packed)} bytes, {len(data)} unpacked")
 
 
