@@ -237,8 +237,11 @@ def test_while_a_server_records_it_is_the_server_that_does_it(run: Run, copy: Pa
         refused = run("sessions", "rm", "bbbb", "11ee", *db)
         assert "is being recorded" in one_line(refused.stderr)
         assert len(ids(copy)) == 4
+        before = copy.stat().st_size
         told = json.loads(run("sessions", "rm", "aaaa", "bbbb", *db, "--json").stdout)
         assert told["freed_bytes"] > 50_000
+        assert told["reusable_bytes"] == 0
+        assert before - copy.stat().st_size > 50_000
         assert ids(copy) == ["11ee", "bbcc"]
         refused = run("sessions", "note", "bbcc", "x", "--step", "600", *db)
         assert "step 600 is not in the recording" in one_line(refused.stderr)
