@@ -75,12 +75,14 @@ class _Remote:
         # Whatever proxy the environment names: this server is on this machine.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    def _ask(
+        self, method: str, path: str, body: dict[str, Any] | None = None, by: str = "kvarium sessions"
+    ) -> Any:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
             f"{self._url}/api/sessions/{path}",
             data,
-            {"Content-Type": "application/json", "X-Kvarium-By": "kvarium sessions"},
+            {"Content-Type": "application/json", "X-Kvarium-By": by},
             method=method,
         )
         try:
@@ -115,7 +117,7 @@ class _Remote:
     def remove(self, sessions: Sequence[Row], reason: str) -> Removal:
         done = Removal()
         for session in sessions:
-            told = self._ask("DELETE", quote(session["id"]))
+            told = self._ask("DELETE", quote(session["id"]), by=reason)
             done.sessions += told["removed"]
             done.freed += told["freed_bytes"]
             done.reusable = told["reusable_bytes"]

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import typer
 
-_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])")
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.ASCII)
 _AGES = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:iB|B)?", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:iB|B)?", re.IGNORECASE | re.ASCII)
 _SIZES = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.heads import stored_head
-from kvarium.recording import chunks, inspection, sqlite_file
+from kvarium.recording import chunks, inspection, sqlite_file, tables
 from kvarium.recording import seek as seek_module
 from kvarium.recording.chunks import compress, decompress
 from kvarium.recording.database import open_for_reading, open_for_server
@@ -35,7 +35,7 @@ WHAT = "holiday.db"
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return stored(2, tmp_path)
+    return stored(tables.FORMAT, tmp_path)
 
 
 def refused(path: Path) -> str:
@@ -55,7 +55,7 @@ def change(path: Path, *statements: str, values: tuple[Any, ...] = ()) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("format", [1, 2])
+@pytest.mark.parametrize("format", range(1, tables.FORMAT + 1))
 def test_a_recording_of_each_format_is_let_in_and_left_as_it_is(tmp_path: Path, format: int) -> None:
     path = stored(format, tmp_path)
     before = path.read_bytes()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from kvarium.limits import parse_size
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.verify import verify
@@ -144,7 +145,7 @@ def sqlite_dump(path: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("age", ["", "30", "d", "1y", "-3d", "1e9d", "9" * 30 + "w"])
+@pytest.mark.parametrize("age", ["", "30", "d", "1y", "-3d", "1e9d", "٣d", "9" * 30 + "w"])
 def test_an_age_that_is_none_is_wrong_usage(run: Run, copy: Path, age: str) -> None:
     done = run("sessions", "rm", f"--older-than={age}", "--db", str(copy))
     assert done.returncode == 2
@@ -243,6 +244,8 @@ def test_while_a_server_records_it_is_the_server_that_does_it(run: Run, copy: Pa
         assert told["reusable_bytes"] == 0
         assert before - copy.stat().st_size > 50_000
         assert ids(copy) == ["11ee", "bbcc"]
+        listed = run("sessions", "ls", *db).stdout.splitlines()
+        assert "(kvarium sessions rm)" in listed[-1]
         refused = run("sessions", "note", "bbcc", "x", "--step", "600", *db)
         assert "step 600 is not in the recording" in one_line(refused.stderr)
         engine.close()
@@ -261,3 +264,27 @@ def test_a_server_that_does_not_tell_where_it_is_is_named(run: Run, copy: Path) 
     holder.communicate("")
     assert "a kvarium server records into" in one_line(done.stderr)
     assert len(ids(copy)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "bytes"),
+    [
+        ("0", 0),
+        ("700", 700),
+        ("1K", 1024),
+        ("1.5k", 1536),
+        ("2 MiB", 2 << 20),
+        ("10G", 10 << 30),
+        ("1TB", 1 << 40),
+    ],
+)
+def test_a_size_is_read_as_people_write_it(text: str, bytes: int) -> None:
+    assert parse_size(text) == bytes
+
+
+@pytest.mark.parametrize("text", ["", "G", "-1", "1e9", "10X", "1.2.3", "٣"])
+def test_a_size_that_is_none_is_wrong_usage(run: Run, db: Path, text: str) -> None:
+    done = run("serve", "--no-engine", "--db", str(db), f"--keep-bytes={text}")
+    assert done.returncode == 2
+    assert "is no size, as 500M" in done.stderr
+    assert not db.exists()
