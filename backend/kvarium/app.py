@@ -8,14 +8,17 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kvarium import __version__
-from kvarium.api import commands, engine, live, pages, sessions, sql
+from kvarium.api import commands, engine, importing, keeping, live, pages, sessions, sql
 from kvarium.hub import Hub
 from kvarium.recording.database import Database
-from kvarium.security import Security
+from kvarium.recording.retention import KEEP_ALL, Retention
+from kvarium.security import Security, is_loopback
 
 
 class Application:
     """An ASGI application over a recording. ``engine_token`` None: no engine may link.
+
+    ``allow_changes``: may the page rename, annotate, remove and import sessions? None: where only this machine can watch.
 
     ``hub`` exists once the server has started.
     """
@@ -28,13 +31,15 @@ class Application:
         engine_token: str | None = None,
         grace_seconds: float = 10.0,
         ring_bytes: int = 32 << 20,
+        allow_changes: bool | None = None,
+        retention: Retention = KEEP_ALL,
     ) -> None:
         self.database = database
         self.hub: Hub | None = None
 
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-            self.hub = app.state.hub = Hub(database, grace_seconds, ring_bytes)
+            self.hub = app.state.hub = Hub(database, grace_seconds, ring_bytes, retention)
             await self.hub.start()
             try:
                 yield
@@ -51,7 +56,9 @@ class Application:
         )
         app.state.engine_token = engine_token
         app.state.sql_running = set[str]()
-        for routes in (sessions, commands, sql, engine, live, pages):
+        # Whoever reaches a server that others can watch could remove its sessions.
+        app.state.allow_changes = is_loopback(bound_host) if allow_changes is None else allow_changes
+        for routes in (sessions, keeping, importing, commands, sql, engine, live, pages):
             app.include_router(routes.router)
         self.fastapi = app
         self.asgi: ASGIApp = _quiet_at_the_end(Security(app, bound_host, allowed_hosts))

@@ -1,21 +1,22 @@
 """The command line. What needs the server or the recording is imported by the command that uses it."""
 
+import contextlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvarium import __version__, extensions
+from kvarium import __version__, extensions, sessions_command
 from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.exchange import command as export_command
+from kvarium.limits import parse_size
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 from kvarium.sql import command as sql_command
 
 if TYPE_CHECKING:
     from kvarium.launch import OptionsCheck
-    from kvarium.recording.index_rows import Row
     from kvarium.serve import ServeOptions
 
 app = typer.Typer(
@@ -28,8 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-sessions_app = typer.Typer(help="What a recording holds.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(sessions_app, name="sessions")
+app.add_typer(sessions_command.app, name="sessions")
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -96,6 +96,12 @@ def _serve(db: str | None, options: "ServeOptions", check: "OptionsCheck | None"
             print(text, file=sys.stderr)
             raise typer.Exit(status)
     database = open_for_server(target(db))
+    if database.upgraded_from is not None:
+        print(
+            f"kvarium: {database.where} had format {database.upgraded_from} and has format {database.format} now: "
+            "a kvarium that is older than this one can't open it any more",
+            file=sys.stderr,
+        )
     try:
         status = run_server(database, options)
     finally:
@@ -128,22 +134,47 @@ def serve(
     exit_with_engine: Annotated[
         bool, typer.Option("--exit-with-engine", help="End when the engine ends, with its exit status.")
     ] = False,
+    keep_sessions: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Keep the newest N sessions that have ended; default: all."),
+    ] = None,
+    keep_days: Annotated[
+        float | None, typer.Option(min=0, metavar="D", help="Keep sessions for D days after their end.")
+    ] = None,
+    keep_bytes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Remove the oldest sessions when the recording exceeds 500M, 10G …"
+        ),
+    ] = None,
+    allow_changes: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-changes/--no-allow-changes",
+            help="Let the page rename, annotate, remove and import sessions; default: where only this machine can watch.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Record an engine and show it.
 
     All other options are the engine's and passed on to it: `kvarium engine --help` lists them.
     """
+    size = None if keep_bytes is None else parse_size(keep_bytes)
     if not engine and context.args:
         raise KvariumError(f"{' '.join(context.args)}: options of an engine, but --no-engine starts none")
     chosen = [] if runner is None else ["--runner", runner]
     given = _engine_options([*chosen, *context.args], host) if engine else None
     check = None if given is None else _check_options("kvarium serve", given)
+    from kvarium.recording.retention import Retention
     from kvarium.serve import ServeOptions
 
     options = ServeOptions(
         host=host,
         port=port,
         allowed_hosts=tuple(allowed_host or ()),
+        allow_changes=allow_changes,
+        retention=Retention(keep_sessions, keep_days, size),
         engine_options=given,
         exit_with_engine=exit_with_engine,
         open_browser=browser,
@@ -233,67 +264,20 @@ def view(
 # -- recordings ---------------------------------------------------------------------------------------------------------
 
 
-def _public(row: "Row") -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name not in ("hello", "number")}
-
-
-@sessions_app.command("ls")
-def sessions_ls(db: Db = None, as_json: AsJson = False) -> None:
-    """List the sessions, the newest first."""
-    from kvarium import terminal
-
-    with reading(db) as reader:
-        rows = reader.sessions()
-    if as_json:
-        say(json.dumps({"sessions": [_public(row) for row in rows]}))
-        return
-    if not rows:
-        say("no sessions")
-        return
-    header = ("SESSION", "STATE", "STARTED", "DURATION", "RUNNER", "STEPS", "OPERATIONS", "SIZE", "NAME")
-    lines = [
-        (
-            terminal.shown(row["id"]),
-            terminal.shown(row["state"]),
-            terminal.started(row["started_utc_us"]),
-            terminal.duration(row["duration_ns"]),
-            terminal.shown(row["runner"]),
-            terminal.figure(row["steps"]),
-            terminal.figure(row["operations"]),
-            terminal.size(row["stored_bytes"]),
-            terminal.shown(row["name"]),
-        )
-        for row in rows
-    ]
-    say(terminal.table(header, lines))
-
-
-@sessions_app.command("show")
-def sessions_show(session: Session = "latest", db: Db = None, as_json: AsJson = False) -> None:
-    """Show one session."""
-    import msgspec
-
-    from kvarium import terminal
-
-    with reading(db) as reader:
-        number = reader.find(session)
-        row = reader.session(number)
-        hello, _ = reader.hello(number)
-    if as_json:
-        say(json.dumps(_public(row) | {"hello": msgspec.to_builtins(hello)}))
-    else:
-        say(terminal.session_lines(row))
-
-
 @app.command()
 def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) -> None:
     """Fold a whole session again and compare every digest; exits with 1 when anything is wrong."""
     from kvarium import terminal
+    from kvarium.recording.shelf import Shelf
     from kvarium.verify import verify as run
 
-    with reading(db) as reader, terminal.progress_bar("verifying") as progress:
-        number = reader.find(session)
-        findings = run(reader, number, progress)
+    with (
+        reading(db) as reader,
+        contextlib.closing(Shelf(reader.database)) as shelf,
+        terminal.progress_bar("verifying") as progress,
+    ):
+        place = shelf.find(session)
+        findings = run(place.reader, place.number, progress)
     for message in findings.messages[:20]:
         print(terminal.shown(message, 300), file=sys.stderr)
     if len(findings.messages) > 20:

@@ -21,3 +21,11 @@ class OutOfRangeError(KvariumError):
 
 class DamagedRecordingError(KvariumError):
     """Stored bytes that are not what was written: a checksum differs, or records are missing between two."""
+
+
+class InvalidValueError(KvariumError):
+    """A value that is none of those that can be given there."""
+
+
+class ConflictError(KvariumError):
+    """What is asked for can't be done as things stand: the session is live, or the recording is read-only."""

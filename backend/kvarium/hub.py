@@ -2,22 +2,23 @@
 
 import asyncio
 import contextlib
-import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Literal
 
-from kvarium.errors import DamagedRecordingError, KvariumError, UnknownSessionError
+from kvarium.errors import ConflictError, DamagedRecordingError, KvariumError, UnknownSessionError
 from kvarium.follower import Follower
+from kvarium.housekeeper import Housekeeper, tell
 from kvarium.live_session import LiveSession
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import Row
-from kvarium.recording.reader import Reader
-from kvarium.recording.seek import Seeker
-from kvarium.recording.writer import RecordingFault, Writer
+from kvarium.recording.jobs import RecordingFault
+from kvarium.recording.retention import KEEP_ALL, Retention
+from kvarium.recording.shelf import Shelf
+from kvarium.recording.tables import SESSION_ID
+from kvarium.recording.writer import Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import VERSION
@@ -27,12 +28,7 @@ EngineState = Literal["none", "starting", "linked", "ended"]
 
 MAX_VIEWERS = 1000
 MAX_EXPORTS = 2
-
-_SESSION_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
-
-
-def _tell(line: str) -> None:
-    print(f"kvarium: {line}", file=sys.stderr, flush=True)
+MAX_IMPORT_BYTES = 4 << 30
 
 
 def what_to_do(reason: str) -> str:
@@ -52,20 +48,30 @@ class Hub:
     An engine whose link breaks has ``grace_seconds`` to come back; then its session is interrupted, until it does.
     """
 
-    def __init__(self, database: Database, grace_seconds: float = 10.0, ring_bytes: int = 32 << 20) -> None:
+    def __init__(
+        self,
+        database: Database,
+        grace_seconds: float = 10.0,
+        ring_bytes: int = 32 << 20,
+        retention: Retention = KEEP_ALL,
+    ) -> None:
         self.database = database
-        self.reader = Reader(database)
-        self.seeker = Seeker(self.reader)
+        self.shelf = Shelf(database)
+        self.reader = self.shelf.reader
         self.live: dict[str, LiveSession] = {}
         self.linked = asyncio.Event()
         self.writer: Writer | None = None
+        self.housekeeper: Housekeeper | None = None
         self.drain_seconds = 3.0
+        self.import_bytes = MAX_IMPORT_BYTES
         self.started_engine: EngineState = "none"
         """How far the engine that this server started is, if it started one."""
+        self._retention = retention
         self._grace_seconds = grace_seconds
         self._ring_bytes = ring_bytes
         self._by_number: dict[int, LiveSession] = {}
-        self._opening = asyncio.Lock()
+        self.opening = asyncio.Lock()
+        """Held while a session is opened or removed."""
         self._catching_up: dict[int, Follower] = {}
         self._ending: list[Follower] = []
         self._stopping: list[Follower] = []
@@ -74,6 +80,7 @@ class Hub:
         self._lost_before = 0
         self._ends = False
         self._exports: set[threading.Event] = set()
+        self._import: threading.Event | None = None
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -103,6 +110,8 @@ class Hub:
                 follower = Follower(row["number"], hello, self.reader, self.writer)
                 self._catching_up[row["number"]] = follower
                 follower.start()
+        self.housekeeper = Housekeeper(self, self.writer, self._retention)
+        self.housekeeper.start()
         self._ticker = asyncio.create_task(self._tick())
 
     async def stop(self) -> None:
@@ -112,8 +121,11 @@ class Hub:
         """
         if self._ticker is not None:
             self._ticker.cancel()
+        await asyncio.to_thread(self.shelf.close)
         if self.writer is None:
             return
+        if self.housekeeper is not None:
+            await self.housekeeper.stop()
         followers = [session.follower for session in self.live.values()]
         followers += [*self._catching_up.values(), *self._ending]
         for session in self.live.values():
@@ -125,9 +137,9 @@ class Hub:
             follower.stop(self.drain_seconds)
         await asyncio.to_thread(self._join, followers, self.drain_seconds + 5.0)
         if not await asyncio.to_thread(self.writer.stop):
-            _tell(f"the recording {self.database.where} was not written to its end: it takes too long")
+            tell(f"the recording {self.database.where} was not written to its end: it takes too long")
         elif self.lost_records:
-            _tell(f"{self.lost_records} records could not be written to {self.database.where}: they are lost")
+            tell(f"{self.lost_records} records could not be written to {self.database.where}: they are lost")
 
     @contextlib.contextmanager
     def exporting(self) -> Iterator[threading.Event | None]:
@@ -143,10 +155,22 @@ class Hub:
             cancelled.set()
             self._exports.discard(cancelled)
 
+    @contextlib.contextmanager
+    def importing(self) -> Iterator[threading.Event | None]:
+        """A place for an import, and the event that cancels it; None while there is another."""
+        if self._import is not None or self._ends:
+            yield None
+            return
+        self._import = threading.Event()
+        try:
+            yield self._import
+        finally:
+            self._import = None
+
     def cancel_exports(self) -> None:
-        """The server is to end: nobody waits for a download."""
+        """The server is to end: nobody waits for a download, nor for an import."""
         self._ends = True
-        for cancelled in self._exports:
+        for cancelled in (*self._exports, *([self._import] if self._import is not None else [])):
             cancelled.set()
 
     def hurry(self) -> None:
@@ -181,6 +205,26 @@ class Hub:
         self._ending.append(session.follower)
         self.live.pop(session.id, None)
         self._by_number.pop(session.number, None)
+        if self.housekeeper is not None:
+            self.housekeeper.look()
+
+    async def let_go(self, session_id: str) -> int:
+        """End everything that this server does for a recorded session; its number. The caller holds :attr:`opening`.
+
+        Raises :class:`ConflictError` for a live one.
+        """
+        number = await asyncio.to_thread(self.number, session_id)
+        live = self.live.get(session_id)
+        if live is not None:
+            if live.state == "live":
+                raise ConflictError(f"session {session_id} is being recorded: end its engine first")
+            live.say_bye("the session was removed")
+            self._forget(live)
+        await asyncio.to_thread(self._end_mirrors_of, session_id)
+        if self.writer is not None:
+            self.writer.forget(number)
+        self.shelf.seeker.forget(number)
+        return number
 
     def _committed(self, number: int, record: int) -> None:
         session = self._by_number.get(number)
@@ -200,14 +244,14 @@ class Hub:
         if faults and not before:
             assert fault is not None
             self._lost_before = self.lost_records - fault.lost
-            _tell(
+            tell(
                 f"can't write the recording {self.database.where}: {fault.reason}; what comes is kept in memory for now, "
                 f"and lost when that is full: {what_to_do(fault.reason)}"
             )
         elif before and not faults:
             lost = self.lost_records - self._lost_before
             how = "nothing was lost" if not lost else f"{lost} records are lost to it"
-            _tell(f"the recording {self.database.where} can be written again: {how}")
+            tell(f"the recording {self.database.where} can be written again: {how}")
 
     @property
     def recording_error(self) -> str | None:
@@ -242,11 +286,11 @@ class Hub:
             )
         if not (0 < hello.num_blocks < 1 << 32 and 0 < hello.block_size <= 1 << 20):
             raise KvariumError(f"a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none")
-        if not _SESSION_ID.fullmatch(hello.session):
+        if not SESSION_ID.fullmatch(hello.session):
             raise KvariumError(f"a session's id is a UUID, not {hello.session[:80]!r}")
         if self.writer is None:
             raise KvariumError(f"this server only reads: {self.database.where} was opened read-only")
-        async with self._opening:
+        async with self.opening:
             return await self._open(hello, frame, self.writer)
 
     async def _open(self, hello: Hello, frame: bytes, writer: Writer) -> LiveSession:
@@ -274,7 +318,7 @@ class Hub:
         if not followers:
             return
         try:
-            number = self.reader.find(session_id)
+            number = self.reader.number(session_id)
         except UnknownSessionError:
             return
         for follower in followers:
@@ -297,18 +341,15 @@ class Hub:
         return told
 
     def sessions(self) -> list[Row]:
-        """All sessions, the newest first."""
-        return [self.describe(row) for row in self.reader.sessions()]
+        """All sessions, the newest first, those of imported files among them."""
+        return [self.describe(row) for row in self.shelf.rows()]
 
     def number(self, session_id: str) -> int:
         """A session's number by its full id."""
         live = self.live.get(session_id)
         if live is not None:
             return live.number
-        number = self.reader.find(session_id)
-        if self.reader.session(number)["id"] != session_id:
-            raise UnknownSessionError(f"no session {session_id!r}")
-        return number
+        return self.reader.number(session_id)
 
     async def settle(self, session_id: str, record: int | None = None) -> None:
         """Commit what a live session holds only in memory, when ``record`` (None: anything) is of it."""

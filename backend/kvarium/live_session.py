@@ -14,9 +14,10 @@ from kvarium.errors import KvariumError
 from kvarium.follower import Follower
 from kvarium.heads import Head, read_head
 from kvarium.recording.index_rows import Row
+from kvarium.recording.jobs import RecordingFault
 from kvarium.recording.reader import Reader
 from kvarium.recording.statements import Opened
-from kvarium.recording.writer import RecordingFault, Writer
+from kvarium.recording.writer import Writer
 from kvarium.ring import Ring, RingFrame
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Answer, Argument, Bye, Command, Health, Hello, Scalar, Status
@@ -199,6 +200,12 @@ class LiveSession:
             self.refresh_status()
         else:
             raise self._fault(f"an engine does not send a {kind}")
+        self.wake()
+
+    def say_bye(self, reason: str) -> None:
+        """Send the viewers away: no engine will say goodbye to them."""
+        if self.bye_frame is None:
+            self.bye_frame = codec.seal(Bye(reason=reason))
         self.wake()
 
     def interrupt(self, reason: str) -> None:

@@ -81,10 +81,14 @@ SessionOrFile = Annotated[
 @contextlib.contextmanager
 def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]":
     """A reader and the number of the session ``name``; without ``--db`` it may be a file that holds just one."""
+    from kvarium.recording.shelf import Shelf
+
     is_file = db is None and name != "latest" and Path(name).is_file()
     with reading(name if is_file else db) as reader:
         if not is_file:
-            yield reader, reader.find(name)
+            with contextlib.closing(Shelf(reader.database)) as shelf:
+                place = shelf.find(name)
+                yield place.reader, place.number
             return
         rows = reader.sessions()
         if len(rows) != 1:

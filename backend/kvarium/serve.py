@@ -20,6 +20,7 @@ from kvarium.errors import KvariumError
 from kvarium.hub import EngineState
 from kvarium.launch import EngineProcess
 from kvarium.recording.database import Database
+from kvarium.recording.retention import KEEP_ALL, Retention
 from kvarium.security import is_loopback
 from kvarium.terminal import shown
 from kvarium_ledger.codec import MAX_FRAME_BYTES
@@ -30,7 +31,10 @@ _DRAIN_SECONDS = 60.0
 
 @dataclass
 class ServeOptions:
-    """How to serve. ``engine_options`` None: no engine is started. ``say`` prints a line for the user."""
+    """How to serve. ``engine_options`` None: no engine is started. ``say`` prints a line for the user.
+
+    ``allow_changes`` (may the page rename, annotate, remove and import sessions?) None: where only this machine can watch.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8642
@@ -40,6 +44,8 @@ class ServeOptions:
     exit_with_engine: bool = False
     open_browser: bool = False
     page_query: str = ""
+    allow_changes: bool | None = None
+    retention: Retention = KEEP_ALL
     say: Callable[[str], None] = print
 
 
@@ -121,6 +127,8 @@ class _Run:
             options.host,
             options.allowed_hosts,
             None if database.read_only else options.engine_token,
+            allow_changes=options.allow_changes,
+            retention=options.retention,
         )
         self._server = _Server(server_config(self._application))
         self._engine: EngineProcess | None = None
@@ -213,6 +221,7 @@ class _Run:
         options = self.options
         url = f"http://{self._address}/{options.page_query}"
         options.say(f"kvarium: {url}")
+        self._application.database.announce(f"http://{self._address}")
         database = self._application.database
         options.say(f"{'showing' if database.read_only else 'recording to'} {database.where}")
         if not is_loopback(options.host):

@@ -101,6 +101,13 @@ def session_lines(row: Row) -> str:
     return "\n".join(f"{name:11} {value}" for name, value in pairs)
 
 
+def note_line(note: Row) -> str:
+    """A note in one line."""
+    mark = f"mark {note['mark']} " if note["mark"] else ""
+    text = f": {shown(note['text'], 300)}" if note["text"] else ""
+    return f"note {note['number']:6} {mark}at step {note['step']}{text}"
+
+
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar on standard error when that is a terminal; gives a function of (done, total)."""

@@ -121,7 +121,7 @@ def process(*args: str, **more: str) -> Iterator[ServerProcess]:
 
 
 @contextmanager
-def serving(db: Path, *args: str, **more: str) -> Iterator[ServerProcess]:
+def serving(db: Path | str, *args: str, **more: str) -> Iterator[ServerProcess]:
     """A server without an engine, ready."""
     with process("serve", "--no-engine", "--port", "0", "--db", str(db), *args, **more) as server:
         yield server.wait_ready()

@@ -13,10 +13,11 @@ import pytest
 import sqlalchemy as sa
 
 from kvarium.heads import read_head
-from kvarium.recording import database as database_module
+from kvarium.recording import sqlite_file
 from kvarium.recording.database import Database, open_for_server
+from kvarium.recording.jobs import RecordingFault
 from kvarium.recording.reader import Reader
-from kvarium.recording.writer import RecordingFault, Writer
+from kvarium.recording.writer import Writer
 from kvarium.verify import verify
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Status
@@ -41,7 +42,7 @@ def locked(path: Path) -> Iterator[None]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lock is waited for a moment only."""
-    monkeypatch.setattr(database_module, "_BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECONDS", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")

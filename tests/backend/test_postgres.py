@@ -6,19 +6,30 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
 
 from kvarium.errors import KvariumError
+from kvarium.recording import migration, tables
 from kvarium.recording.database import open_for_reading, open_for_server
+from kvarium.recording.keeper import Keeper
+from kvarium.recording.reader import Reader
+from kvarium.recording.removal import direct, read_removed
+from kvarium.recording.retention import Retention
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Keyframe
-from tests.backend.hand_engine import BLOCKS, SIZE, decoded, record_of
-from tests.backend.running_server import RunningServer, running
-from tests.backend.server_process import kvarium
+from tests.backend.hand_engine import BLOCKS, SIZE, decoded, hello, record_of
+from tests.backend.running_server import RunningServer, running, wait_for
+from tests.backend.server_process import kvarium, serving
+from tests.vectors.recording import SESSION, stored
 
 USER = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
 
@@ -63,6 +74,20 @@ def cluster() -> Iterator[str]:
         stop = [str(folder / "pg_ctl"), "-D", str(data), "-m", "immediate", "-w", "stop"]
         subprocess.run([*USER, *stop], capture_output=True, cwd=home, timeout=60, check=False)
         shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def database_url(cluster: str) -> Iterator[str]:
+    """A database of the test's own."""
+    name = f"test_{uuid.uuid4().hex}"
+    engine = sa.create_engine(
+        cluster.replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
+    )
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+        yield cluster.replace("/postgres", f"/{name}")
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    engine.dispose()
 
 
 def test_a_session_is_recorded_sought_exported_and_verified(
@@ -126,3 +151,120 @@ def test_its_frames_are_the_same_bytes(cluster: str) -> None:
         for row in server.get("/sessions")["sessions"]:
             stored = server.bytes(f"/sessions/{row['id']}/frames", after=-1, limit_bytes=1 << 26)
             assert [codec.peek(frame)[1] for frame in stored] == list(range(row["records"]))
+
+
+def test_a_recording_of_the_first_format_is_upgraded(database_url: str, frames: list[bytes]) -> None:
+    engine = sa.create_engine(database_url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        migration.migrate(connection, "1")
+        connection.execute(sa.insert(tables.kvarium), [{"key": "format", "value": "1"}])
+        # Alembic was not there when such recordings were made.
+        connection.exec_driver_sql("DROP TABLE alembic_version")
+    read = open_for_reading(database_url)
+    assert read.format == 1
+    read.close()
+    database = open_for_server(database_url)
+    assert (database.upgraded_from, database.format) == (1, tables.FORMAT)
+    database.close()
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
+        assert connection.execute(sa.select(tables.alembic_version)).all() == [(str(tables.FORMAT),)]
+    engine.dispose()
+    with running(database_url) as server, server.engine() as again:
+        again.send(frames)
+        again.wait_acked(record_of(frames[-1]))
+
+
+def recorded_twice(url: str, frames: list[bytes], **options: Any) -> tuple[RunningServer, list[str]]:
+    """A server with two sessions that have ended, the older one first."""
+    server = RunningServer(url, **options)
+    ids = []
+    for day in (1, 2):
+        greeting = hello(utc_us=1_764_000_000_000_000 + day * 86_400_000_000)
+        engine = server.engine(greeting)
+        engine.send(frames)
+        engine.wait_acked(record_of(frames[-1]))
+        engine.bye()
+        server.wait_indexed(greeting.session, record_of(frames[-1]))
+        ids.append(greeting.session)
+    return server, ids
+
+
+def test_sessions_are_renamed_annotated_and_removed_by_the_server(
+    database_url: str, frames: list[bytes]
+) -> None:
+    server, (older, newer) = recorded_twice(database_url, frames)
+    try:
+        at = f"/api/sessions/{older}"
+        assert server.http.patch(at, json={"name": "é\u0301🐟"}).json()["name"] == "é\u0301🐟"
+        made = server.http.post(f"{at}/notes", json={"text": "here", "step": 7, "mark": "A"}).json()
+        moved = server.http.post(f"{at}/notes", json={"text": "there", "mark": "A"}).json()
+        assert server.http.patch(f"{at}/notes/{moved['number']}", json={"text": "now"}).status_code == 200
+        assert server.http.delete(f"{at}/notes/{made['number']}").status_code == 404
+        assert [note["text"] for note in server.get(f"/sessions/{older}/notes")["notes"]] == ["now"]
+        done = kvarium("sessions", "rm", newer, "--db", database_url)
+        assert done.returncode == 1
+        assert "a PostgreSQL server's address is not known here" in done.stderr
+        told = server.http.delete(f"/api/sessions/{newer}").json()
+        assert told["removed"] == [newer]
+        assert [row["id"] for row in server.get("/sessions")["sessions"]] == [older]
+    finally:
+        server.stop()
+    engine = sa.create_engine(database_url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.connect() as connection:
+        for table in (tables.chunk, *tables.INDEX_TABLES):
+            assert set(connection.execute(sa.select(table.c.session)).scalars()) <= {1}
+    engine.dispose()
+
+
+def test_sessions_are_managed_where_no_server_records(
+    database_url: str, frames: list[bytes], tmp_path: Path
+) -> None:
+    server, (older, newer) = recorded_twice(database_url, frames)
+    server.stop()
+    at = ("--db", database_url)
+    assert kvarium("sessions", "rename", older, "the older one", *at).returncode == 0
+    assert kvarium("sessions", "note", older, "seen", "--step", "3", *at).returncode == 0
+    told = json.loads(kvarium("sessions", "show", older, "--json", *at).stdout)
+    assert (told["name"], told["notes"][0]["text"]) == ("the older one", "seen")
+    file = tmp_path / "one.db"
+    assert kvarium("sessions", "export", older, str(file), *at).returncode == 0
+    assert (
+        json.loads(kvarium("sessions", "show", "--json", "--db", str(file)).stdout)["notes"] == told["notes"]
+    )
+    assert json.loads(kvarium("sessions", "rm", newer, "--json", *at).stdout)["removed"] == [newer]
+    listed = kvarium("sessions", "ls", *at).stdout
+    assert newer not in listed
+    assert f"removed before: 1, the last one {newer[:8]}" in listed
+    assert kvarium("verify", older, *at).returncode == 0
+    # Files that are brought lie in the user's data folder.
+    data = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    brought = stored(2, tmp_path)
+    assert kvarium("sessions", "import", str(brought), *at, **data).returncode == 0
+    assert len(list((tmp_path / "data" / "kvarium").glob("imported-*/*.db"))) == 1
+    assert kvarium("verify", SESSION, *at, **data).returncode == 0
+    assert SESSION not in kvarium("sessions", "ls", *at).stdout
+    assert kvarium("sessions", "rm", SESSION, *at, **data).returncode == 0
+
+
+def test_the_oldest_sessions_go(database_url: str, frames: list[bytes]) -> None:
+    server, (older, newer) = recorded_twice(database_url, frames)
+    server.stop()
+    with running(database_url, retention=Retention(sessions=1)) as again:
+        wait_for(lambda: [row["id"] for row in again.get("/sessions")["sessions"]] == [newer])
+        wait_for(lambda: [row["id"] for row in read_removed(again.database)] == [older])
+    with running(database_url, retention=Retention(bytes=100)) as again:
+        wait_for(lambda: again.get("/sessions")["sessions"] == [])
+
+
+def test_a_removal_that_broke_off_is_ended_by_the_next_server(database_url: str, frames: list[bytes]) -> None:
+    server, (older, newer) = recorded_twice(database_url, frames)
+    server.stop()
+    database = open_for_server(database_url)
+    Keeper(database, direct(database), alone=True).mark([Reader(database).find(older)], "a test")
+    database.close()
+    with serving(database_url) as process:
+        process.wait_line(f"removed session {older}, as was begun before")
+    database = open_for_reading(database_url)
+    assert [row["id"] for row in Reader(database).sessions()] == [newer]
+    database.close()

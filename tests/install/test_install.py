@@ -78,6 +78,7 @@ def test_wheel_has_the_packages_and_the_page(wheel: Path) -> None:
     assert tops == {"kvarium", "kvarium_engine", "kvarium_ledger"}
     assert "kvarium/static/index.html" in names
     assert "kvarium_engine/workload/demo_prompts.toml" in names
+    assert "kvarium/recording/migrations/r1_first.py" in names
     assert any(name.startswith("kvarium/static/assets/") and name.endswith(".js") for name in names)
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not any("node_modules" in name or "__pycache__" in name for name in names)

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from kvarium.errors import UnknownSessionError
 from kvarium.hub import Hub
+from kvarium.recording.shelf import Place
 
 
 def hub_of(connection: HTTPConnection) -> Hub:
@@ -30,9 +31,17 @@ class JSON(Response):
         return msgspec.json.encode(content)
 
 
-def number_of(hub: Hub, session: str) -> int:
-    """A session's number, or 404."""
+def place_of(hub: Hub, session: str) -> Place:
+    """Where a session is read, or 404."""
     try:
-        return hub.number(session)
+        return hub.shelf.place(session)
     except UnknownSessionError:
         raise HTTPException(404, f"no session {session!r}") from None
+
+
+def own_number_of(hub: Hub, session: str) -> int:
+    """The number of a session that can be changed, or 404; of an imported one 409."""
+    place = place_of(hub, session)
+    if place.imported:
+        raise HTTPException(409, f"session {session} is an imported file: it is only read")
+    return place.number

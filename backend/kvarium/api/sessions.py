@@ -17,12 +17,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Receive, Scope, Send
 
 from kvarium import __version__
-from kvarium.api.context import JSON, HubDependency, number_of
-from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError
+from kvarium.api.context import JSON, HubDependency, place_of
+from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError, UnknownSessionError
 from kvarium.hub import Hub
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import explain
 from kvarium.recording.export import ExportCancelledError, export_session
+from kvarium.recording.notes import read_landmarks
+from kvarium.recording.reader import Reader
+from kvarium.recording.shelf import Place
 from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium_ledger import codec
 
@@ -51,12 +54,22 @@ async def _read(call: Callable[[], Any]) -> Any:
     """Run a read on a thread; out of range is 404, a damaged recording 500, both with the reason."""
     try:
         return await run_in_threadpool(call)
-    except OutOfRangeError as error:
+    except (OutOfRangeError, UnknownSessionError) as error:
         raise HTTPException(404, str(error)) from None
     except DamagedRecordingError as error:
         raise HTTPException(500, f"the recording is damaged: {error}") from None
     except SQLAlchemyError as error:
         raise HTTPException(503, f"the recording can't be read: {explain(error)}") from None
+
+
+async def _read_of(hub: Hub, session: str, call: Callable[[Reader, int], Any]) -> Any:
+    """Run a read of one session, wherever it is."""
+
+    def read() -> Any:
+        reader, _, number, _ = place_of(hub, session)
+        return call(reader, number)
+
+    return await _read(read)
 
 
 @router.get("/sessions")
@@ -70,10 +83,9 @@ async def session(session: SessionId, hub: HubDependency) -> Response:
     """One session, with its hello, and the size of the file that it is in (with all else that is in it)."""
 
     def read() -> dict[str, Any]:
-        number = number_of(hub, session)
-        hello, _ = hub.reader.hello(number)
-        size = hub.reader.database.size()
-        return hub.describe(hub.reader.session(number)) | {"hello": hello, "file_bytes": size}
+        reader, _, number, imported = place_of(hub, session)
+        told = hub.describe(reader.session(number) | {"imported": imported})
+        return told | {"hello": reader.hello(number)[0], "file_bytes": reader.database.size()}
 
     return JSON(await _read(read))
 
@@ -81,7 +93,12 @@ async def session(session: SessionId, hub: HubDependency) -> Response:
 @router.get("/sessions/{session}/hello")
 async def hello(session: SessionId, hub: HubDependency) -> Response:
     """The engine's hello, its bytes: what a page needs before any record."""
-    frame = await _read(lambda: hub.reader.hello(number_of(hub, session))[1])
+
+    def read() -> bytes:
+        reader, _, number, _ = place_of(hub, session)
+        return reader.hello(number)[1]
+
+    frame = await _read(read)
     return Response(frame, media_type="application/octet-stream")
 
 
@@ -99,13 +116,13 @@ async def seek(
     await hub.settle(session)
 
     def read() -> bytes:
-        number = number_of(hub, session)
+        reader, seeker, number, _ = place_of(hub, session)
         if step is not None:
-            first, last = hub.reader.records_of_step(number, step)
+            first, last = reader.records_of_step(number, step)
         else:
             assert record is not None
             first = last = record
-        return codec.pack(hub.seeker.seek(number, first, last, ahead_bytes))
+        return codec.pack(seeker.seek(number, first, last, ahead_bytes))
 
     return Response(await _read(read), media_type="application/octet-stream")
 
@@ -122,7 +139,9 @@ async def frames(
     if live is not None and live.ring.covers(after):
         found = [frame for _, frame in live.ring.after(after, limit_bytes)]
     else:
-        found = await _read(lambda: hub.reader.frames_after(number_of(hub, session), after, limit_bytes))
+        found = await _read_of(
+            hub, session, lambda reader, number: reader.frames_after(number, after, limit_bytes)
+        )
     return Response(codec.pack(found), media_type="application/octet-stream")
 
 
@@ -136,23 +155,23 @@ async def steps(
     """Columns, a value a step. ``indexed_record`` says up to which record the index goes: it follows the mirror."""
 
     def read() -> dict[str, Any]:
-        number = number_of(hub, session)
-        through = hub.reader.session(number)["indexed_record"]
-        return {**hub.reader.steps(number, first, last), "indexed_record": through}
+        reader, _, number, _ = place_of(hub, session)
+        through = reader.session(number)["indexed_record"]
+        return {**reader.steps(number, first, last), "indexed_record": through}
 
     return JSON(await _read(read))
 
 
 @router.get("/sessions/{session}/landmarks")
 async def landmarks(session: SessionId, hub: HubDependency) -> Response:
-    """Where something happened: a row a step and kind."""
-    return JSON({"landmarks": await _read(lambda: hub.reader.landmarks(number_of(hub, session)))})
+    """Where something happened: a row a step and kind, and one for each note."""
+    return JSON({"landmarks": await _read_of(hub, session, read_landmarks)})
 
 
 @router.get("/sessions/{session}/requests")
 async def requests(session: SessionId, hub: HubDependency) -> Response:
     """Requests, in the order of submission."""
-    return JSON({"requests": await _read(lambda: hub.reader.requests(number_of(hub, session)))})
+    return JSON({"requests": await _read_of(hub, session, Reader.requests)})
 
 
 @router.get("/sessions/{session}/contents")
@@ -162,7 +181,7 @@ async def contents(
     content: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 53)]], Query(max_length=1000)],
 ) -> Response:
     """Token ids, parents and extra keys of contents, by their ids; one that is not recorded is left out."""
-    found = await _read(lambda: read_contents(hub.reader, number_of(hub, session), content))
+    found = await _read_of(hub, session, lambda reader, number: read_contents(reader, number, content))
     return JSON({"contents": found})
 
 
@@ -171,9 +190,9 @@ async def pieces(session: SessionId, hub: HubDependency) -> Response:
     """The vocabulary as far as the session told it: text by token id, of all records up to ``indexed_record``."""
 
     def read() -> dict[str, Any]:
-        number = number_of(hub, session)
-        through = hub.reader.session(number)["indexed_record"]
-        found = hub.reader.pieces(number)
+        reader, _, number, _ = place_of(hub, session)
+        through = reader.session(number)["indexed_record"]
+        found = reader.pieces(number)
         return {
             "pieces": {str(token): piece for token, piece in found.items()},
             "indexed_record": through,
@@ -191,7 +210,9 @@ async def sequence_tokens(
 ) -> Response:
     """The prompt of a sequence and the tokens that it sampled, as of a record (without one: the last committed)."""
     await hub.settle(session, record)
-    return JSON(await _read(lambda: read_sequence(hub.reader, number_of(hub, session), sequence, record)))
+    return JSON(
+        await _read_of(hub, session, lambda reader, number: read_sequence(reader, number, sequence, record))
+    )
 
 
 @router.get("/sessions/{session}/requests/{request}/tokens")
@@ -200,7 +221,9 @@ async def request_tokens(
 ) -> Response:
     """The prompt of a request, and for each of its sequences the tokens that it sampled itself, as of a record."""
     await hub.settle(session, record)
-    return JSON(await _read(lambda: read_transcript(hub.reader, number_of(hub, session), request, record)))
+    return JSON(
+        await _read_of(hub, session, lambda reader, number: read_transcript(reader, number, request, record))
+    )
 
 
 class _Download(Response):
@@ -229,7 +252,7 @@ class _Download(Response):
 @router.get("/sessions/{session}/download")
 async def download(session: SessionId, hub: HubDependency, request: Request) -> Response:
     """This one session as one SQLite file, as it is now, with nothing beside it. At most two are made at once."""
-    number = await _read(lambda: number_of(hub, session))
+    place = await _read(lambda: place_of(hub, session))
     await hub.settle(session)
     with hub.exporting() as cancelled:
         if cancelled is None:
@@ -238,7 +261,7 @@ async def download(session: SessionId, hub: HubDependency, request: Request) -> 
             )
         watching = asyncio.create_task(_cancel_when_gone(request, cancelled))
         try:
-            return await _exported(hub, number, cancelled)
+            return await _exported(place, cancelled)
         finally:
             watching.cancel()
 
@@ -250,10 +273,10 @@ async def _cancel_when_gone(request: Request, cancelled: threading.Event) -> Non
     cancelled.set()
 
 
-async def _exported(hub: Hub, number: int, cancelled: threading.Event) -> Response:
+async def _exported(place: Place, cancelled: threading.Event) -> Response:
     folder = Path(tempfile.mkdtemp(prefix="kvarium-"))
     try:
-        path = await _read(lambda: export_session(hub.reader, number, folder, cancelled))
+        path = await _read(lambda: export_session(place.reader, place.number, folder, cancelled))
     except ExportCancelledError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise HTTPException(503, str(error), headers={"Retry-After": "5"}) from None

@@ -11,7 +11,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from kvarium.api.context import JSON, HubDependency, number_of
+from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.recording.database import Database
 from kvarium.sql.messages import Answer, Failure, Question
 
@@ -42,7 +42,7 @@ async def sql(session: str, request: Request, hub: HubDependency) -> Response:
         body = msgspec.json.decode(await request.body(), type=_Body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise HTTPException(422, f"a query is an object of sql and limit: {error}") from None
-    number = await run_in_threadpool(number_of, hub, session)
+    reader, _, number, _ = await run_in_threadpool(place_of, hub, session)
     running: set[str] = request.app.state.sql_running
     if session in running or len(running) >= AT_ONCE:
         why = "another query of this session runs" if session in running else f"{AT_ONCE} queries run"
@@ -53,7 +53,7 @@ async def sql(session: str, request: Request, hub: HubDependency) -> Response:
         await hub.settle(session)
         answer = await _answer(
             Question(
-                database=_address(hub.database),
+                database=_address(reader.database),
                 session=number,
                 sql=body.sql,
                 limit=body.limit,

@@ -1,7 +1,8 @@
 """Chunks: a run of frames as one compressed row, and how it becomes frames again."""
 
 import zlib
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import zstandard
 
@@ -11,6 +12,9 @@ from kvarium_ledger import codec
 
 _LEVEL = 3
 
+MAX_BYTES: Final = codec.MAX_FRAME_BYTES + (2 << 20)
+"""A chunk is closed past 1 MiB, so one frame and a little is the most that it holds."""
+
 
 def compress(data: bytes) -> bytes:
     """zstd, level 3: further levels cost more than they save here."""
@@ -18,14 +22,40 @@ def compress(data: bytes) -> bytes:
 
 
 def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
-    """The bytes that :func:`compress` got; ``what`` names them in an error."""
+    """The bytes that :func:`compress` got; ``what`` names them in an error.
+
+    No more memory is taken than ``size`` says, and never more than one frame may have: what is stored may be hostile.
+    """
     found = zlib.crc32(data)
     if found != checksum:
         raise DamagedRecordingError(f"{what}: its checksum is {checksum:#010x}, its bytes give {found:#010x}")
     try:
-        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+        # zstandard takes memory for what the data says of itself, whatever it is told to expect.
+        told = zstandard.frame_content_size(data)
+        if told != size or size > MAX_BYTES:
+            raise DamagedRecordingError(
+                f"{what}: it should have {size} bytes (of at most {MAX_BYTES}), its data say {told}"
+            )
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise DamagedRecordingError(f"{what}: {error}") from None
+
+
+def ranges(heads: Sequence[Head]) -> dict[str, Any]:
+    """What a chunk's row tells of its records: how many, and from where to where they go."""
+    steps = [head for head in heads if head.type == "step"]
+    times = [head.time for head in heads if head.time is not None]
+    return {
+        "first": heads[0].record,
+        "last": heads[-1].record,
+        "records": len(heads),
+        "first_step": steps[0].step if steps else None,
+        "last_step": steps[-1].step if steps else None,
+        "first_op": steps[0].op if steps else None,
+        "last_op": (steps[-1].op or 0) + steps[-1].operations - 1 if steps else None,
+        "first_time": times[0] if times else None,
+        "last_time": times[-1] if times else None,
+    }
 
 
 class Batch:
@@ -51,31 +81,23 @@ class SealedChunk:
     def __init__(self, batch: Batch) -> None:
         heads = batch.heads
         steps = [head for head in heads if head.type == "step"]
-        times = [head.time for head in heads if head.time is not None]
         packed = codec.pack(batch.frames)
         data = compress(packed)
-        first, last = heads[0].record, heads[-1].record
-        assert first is not None and last is not None
+        found = ranges(heads)
+        assert found["first"] is not None and found["last"] is not None
         self.session = batch.session
-        self.first, self.last = first, last
+        self.first: int = found["first"]
+        self.last: int = found["last"]
         self.bytes = batch.bytes
         self.records = len(heads)
         self.steps = len(steps)
         self.operations = sum(head.operations for head in steps)
         self.gaps = sum(head.type == "gap" for head in heads)
-        self.last_step = steps[-1].step if steps else None
-        self.last_time = times[-1] if times else None
+        self.last_step: int | None = found["last_step"]
+        self.last_time: int | None = found["last_time"]
         self.row: dict[str, Any] = {
             "session": batch.session,
-            "first": first,
-            "last": last,
-            "records": self.records,
-            "first_step": steps[0].step if steps else None,
-            "last_step": self.last_step,
-            "first_op": steps[0].op if steps else None,
-            "last_op": (steps[-1].op or 0) + steps[-1].operations - 1 if steps else None,
-            "first_time": times[0] if times else None,
-            "last_time": self.last_time,
+            **found,
             "bytes": len(packed),
             "checksum": zlib.crc32(data),
             "data": data,

@@ -59,7 +59,7 @@ def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event |
             if row["state"] == "live":
                 row |= {"state": "interrupted", "reason": _SNAPSHOT}
             sink.execute(sa.insert(tables.session), row)
-            for table in (tables.chunk, *tables.INDEX_TABLES):
+            for table in _tables_of(reader):
                 query = sa.select(table).where(table.c.session == session)
                 options = {"yield_per": _BLOBS if "data" in table.c else _ROWS}
                 rows = source.execute(query, execution_options=options)
@@ -68,6 +68,11 @@ def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event |
                     sink.execute(sa.insert(table), [dict(found) for found in part])
     finally:
         target.close()
+
+
+def _tables_of(reader: Reader) -> tuple[sa.Table, ...]:
+    notes = (tables.note,) if reader.database.format >= tables.NOTES_SINCE else ()
+    return (tables.chunk, *tables.INDEX_TABLES, *notes)
 
 
 def _finish(path: Path, hello: Hello, cancelled: threading.Event | None) -> None:

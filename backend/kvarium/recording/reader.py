@@ -44,6 +44,26 @@ class StoredKeyframe(NamedTuple):
     stored_bytes: int
 
 
+def find_row(rows: list[Row], name: str, where: str) -> Row:
+    """The row of the session ``name`` among ``rows`` (the newest first), which are those of ``where``.
+
+    Its id, a prefix of it that no other has, or ``latest``. Raises :class:`UnknownSessionError`.
+    """
+    if not rows:
+        raise UnknownSessionError(f"no session {name!r}: {where} holds none")
+    if name == "latest":
+        return rows[0]
+    found = [row for row in rows if row["id"] == name] or [
+        row for row in rows if name and row["id"].startswith(name.lower())
+    ]
+    if not found:
+        raise UnknownSessionError(f"no session {name!r} in {where}: `kvarium sessions ls` lists them")
+    if len(found) > 1:
+        ids = ", ".join(row["id"] for row in found[:3])
+        raise UnknownSessionError(f"session {name!r} is not unique: {ids}{', …' if found[3:] else ''}")
+    return found[0]
+
+
 class Reader:
     """Reads the recording ``database``. A session is known by its number here; :meth:`find` gives it."""
 
@@ -55,23 +75,32 @@ class Reader:
     def sessions(self) -> list[Row]:
         """All sessions, the newest first."""
         columns = tables.session.c
-        query = sa.select(tables.session).order_by(columns.started_utc_us.desc(), columns.number.desc())
+        query = (
+            sa.select(tables.session)
+            .where(columns.state != tables.REMOVING)
+            .order_by(columns.started_utc_us.desc(), columns.number.desc())
+        )
         with self.database.engine.connect() as connection:
             rows = [dict(row) for row in connection.execute(query).mappings()]
         return self._labelled(rows)
 
     def session(self, number: int) -> Row:
-        """The row of one session."""
-        query = sa.select(tables.session).where(tables.session.c.number == number)
+        """The row of one session. Raises :class:`UnknownSessionError` when it is gone."""
         with self.database.engine.connect() as connection:
-            row = dict(connection.execute(query).mappings().one())
+            row = self._row(connection, number)
         return self._labelled([row])[0]
+
+    def _row(self, connection: sa.Connection, number: int) -> Row:
+        query = sa.select(tables.session).where(tables.session.c.number == number)
+        row = connection.execute(query).mappings().first()
+        if row is None:
+            raise UnknownSessionError(f"session {number} is not in {self.database.where} any more")
+        return dict(row)
 
     def session_and_requests(self, number: int) -> tuple[Row, list[Row]]:
         """The row of a session and the rows of its requests, of one moment."""
-        query = sa.select(tables.session).where(tables.session.c.number == number)
         with self.database.engine.connect() as connection:
-            row = dict(connection.execute(query).mappings().one())
+            row = self._row(connection, number)
             requests = [dict(found) for found in connection.execute(_requests_of(number)).mappings()]
         return self._labelled([row])[0], requests
 
@@ -89,22 +118,17 @@ class Reader:
 
     def find(self, name: str) -> int:
         """The number of the session ``name``: its id, a prefix of it that no other has, or ``latest``."""
-        rows = self.sessions()
-        if not rows:
-            raise UnknownSessionError(f"no session {name!r}: {self.database.where} holds none")
-        if name == "latest":
-            return int(rows[0]["number"])
-        found = [row for row in rows if row["id"] == name] or [
-            row for row in rows if name and row["id"].startswith(name.lower())
-        ]
-        if not found:
-            raise UnknownSessionError(
-                f"no session {name!r} in {self.database.where}: `kvarium sessions ls` lists them"
-            )
-        if len(found) > 1:
-            ids = ", ".join(row["id"] for row in found[:3])
-            raise UnknownSessionError(f"session {name!r} is not unique: {ids}{', …' if found[3:] else ''}")
-        return int(found[0]["number"])
+        return int(find_row(self.sessions(), name, self.database.where)["number"])
+
+    def number(self, session_id: str) -> int:
+        """The number of a session by its full id. Raises :class:`UnknownSessionError`."""
+        columns = tables.session.c
+        query = sa.select(columns.number).where(columns.id == session_id, columns.state != tables.REMOVING)
+        with self.database.engine.connect() as connection:
+            found = connection.execute(query).scalar()
+        if found is None:
+            raise UnknownSessionError(f"no session {session_id!r}")
+        return int(found)
 
     def hello(self, session: int) -> tuple[Hello, bytes]:
         """A session's Hello and its bytes."""
@@ -161,7 +185,8 @@ class Reader:
             if row is None:
                 return
             yield dict(row)
-            begin = row["last"] + 1
+            # However damaged the row is, it must not be read again.
+            begin = max(row["first"], row["last"]) + 1
 
     def open_chunk(self, row: Row) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
@@ -171,6 +196,8 @@ class Reader:
             frames = [Frame(stored_head(frame), frame) for frame in codec.unpack(packed)]
         except codec.FrameError as error:
             raise DamagedRecordingError(f"{what}: {error}") from None
+        if any(frame.head.record is None for frame in frames):
+            raise DamagedRecordingError(f"{what}: it holds something that is no record")
         ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
         if ends != (row["first"], row["last"], row["records"]):
             raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")
@@ -303,8 +330,18 @@ class Reader:
         columns = zip(*rows, strict=True) if rows else ([] for _ in STEP_COLUMNS)
         return {name: list(column) for name, column in zip(STEP_COLUMNS, columns, strict=True)}
 
+    def step_at(self, session: int, record: int) -> int:
+        """The last step that was indexed up to a record (-1: none)."""
+        columns = tables.step.c
+        query = sa.select(sa.func.max(columns.step)).where(
+            columns.session == session, columns.record <= record
+        )
+        with self.database.engine.connect() as connection:
+            found = connection.execute(query).scalar()
+        return -1 if found is None else int(found)
+
     def landmarks(self, session: int) -> list[Row]:
-        """A row a step and kind."""
+        """A row a step and kind, as folding gives them."""
         table = tables.landmark
         query = (
             sa.select(table.c.step, table.c.record, table.c.kind, table.c.count, table.c.message)

@@ -72,7 +72,9 @@ def line_of(sequences: list[Sampled], sequence: int, before: int | None = None) 
         end = len(branch.records) if before is None else bisect_left(branch.records, before)
         line[:0] = [(branch, i) for i in range(end)]
         before = branch.created if before is None else min(before, branch.created)
-        branch = None if branch.parent is None else by_number.get(branch.parent)
+        # A parent is older than its child, whatever a damaged recording says: the line comes to an end.
+        older = branch.parent is not None and branch.parent < branch.sequence
+        branch = by_number.get(branch.parent) if older and branch.parent is not None else None
     return line
 
 

@@ -65,13 +65,19 @@ class Seeker:
         if self.reader.bytes_between(session, stored.record, record) <= _FAST_FORWARD_BYTES + near_bytes:
             return stored.record, stored.frame
         state = self._cached_before(session, record, stored.record)
-        if state is None:
-            decoded = codec.open_frame(stored.frame)
-            if not isinstance(decoded, Keyframe):
-                raise DamagedRecordingError(f"the keyframe at record {stored.record} is none")
-            state = FastState(decoded, num_blocks)
-        state = self._fast_forward(session, state, record, near_bytes)
-        return state.record, codec.seal(state.keyframe())
+        try:
+            if state is None:
+                decoded = codec.open_frame(stored.frame)
+                if not isinstance(decoded, Keyframe):
+                    raise DamagedRecordingError(f"the keyframe at record {stored.record} is none")
+                state = FastState(decoded, num_blocks)
+            state = self._fast_forward(session, state, record, near_bytes)
+            return state.record, codec.seal(state.keyframe())
+        except (ValueError, IndexError, OverflowError) as error:
+            # Nothing is checked on the way: a record that no engine writes shows by what can't be done with it.
+            raise DamagedRecordingError(
+                f"between the records {stored.record} and {record} there is one that can't be applied: {error}"
+            ) from None
 
     def _fast_forward(self, session: int, state: FastState, record: int, near_bytes: int) -> FastState:
         """Go on to about ``near_bytes`` of frames before ``record``: so much can be stepped back from there."""
@@ -116,6 +122,12 @@ class Seeker:
             self._states.move_to_end(key)
             state = self._states[key]
         return state.copy()
+
+    def forget(self, session: int) -> None:
+        """A session is gone: another may get its number."""
+        with self._lock:
+            for key in [key for key in self._states if key[0] == session]:
+                del self._states[key]
 
     def _keep(self, session: int, state: FastState) -> None:
         """Keep a state, which is not changed from now on; the ones not used for longest go."""

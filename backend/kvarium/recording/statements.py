@@ -39,6 +39,8 @@ def open_session(connection: sa.Connection, hello: Hello, frame: bytes) -> Opene
         connection.execute(sa.select(tables.session).where(columns.id == hello.session)).mappings().first()
     )
     if known is not None:
+        if known["state"] == tables.REMOVING:
+            raise KvariumError(f"session {hello.session} is being removed: start its engine anew")
         if (known["num_blocks"], known["block_size"]) != (hello.num_blocks, hello.block_size):
             raise KvariumError(
                 f"session {hello.session} has {known['num_blocks']} blocks of {known['block_size']} slots, "

@@ -1,6 +1,7 @@
 """The tables of a recording, the same in SQLite and PostgreSQL.
 
-``session`` and ``chunk`` are the recording; all else is an index that can be made again by folding the chunks:
+``session`` and ``chunk`` are the recording; what follows them, up to ``piece``, is an index that can be made again by folding
+the chunks:
 
     session    one row a session: its Hello, its state, how far it goes
     chunk      frames as received, packed and compressed, with the range of records, steps, operations and times
@@ -10,10 +11,15 @@
     request    a row a request
     content    which records tell the tokens of which contents (the tokens themselves are in the chunks)
     piece      the vocabulary, as far as it was needed
+    note       what people wrote beside a step, and the marks A and B that they set
+    removed    a row for each session that was removed: that it was there, when it went and why
+
+A change here is a new format: a migration (migrations/) makes it in the recordings that are there.
 
 All numbers are below 2^53. A ``session`` column elsewhere is ``session.number``, so that a row costs two bytes for it.
 """
 
+import re
 from typing import Final
 
 from sqlalchemy import (
@@ -25,14 +31,24 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
+    String,
     Table,
     Text,
 )
 
 from kvarium.recording.index_rows import STEP_COLUMNS
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """The version of these tables, kept in the table ``kvarium``. A newer one is refused by name."""
+
+NOTES_SINCE: Final = 2
+"""The first format with the tables ``note`` and ``removed``."""
+
+REMOVING: Final = "removing"
+"""The state of a session that is being removed: it is not to be seen any more."""
+
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}")
+"""What may be a session's id: it is a UUID, and stands in addresses and file names."""
 
 APPLICATION_ID: Final = 0x4B564152
 """SQLite's ``application_id`` of a recording: "KVAR"."""
@@ -42,6 +58,22 @@ metadata = MetaData()
 kvarium = Table(
     "kvarium", metadata, Column("key", Text, primary_key=True), Column("value", Text, nullable=False)
 )
+
+
+# Alembic's own: the same number as the format.
+alembic_version = Table(
+    "alembic_version",
+    metadata,
+    Column("version_num", String(32), nullable=False),
+    PrimaryKeyConstraint("version_num", name="alembic_version_pkc"),
+)
+
+
+def _number() -> Column[int]:
+    """A row's own number, given by the database."""
+    return Column(
+        "number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
+    )
 
 
 def _big(name: str, default: int | None = None) -> Column[int]:
@@ -54,10 +86,10 @@ def _big(name: str, default: int | None = None) -> Column[int]:
 session = Table(
     "session",
     metadata,
-    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True),
+    _number(),
     Column("id", Text, nullable=False, unique=True),
     Column("name", Text, nullable=False),
-    # live, ended (the engine said goodbye) or interrupted (it did not, and is not there)
+    # live, ended (the engine said goodbye), interrupted (it did not, and is not there), or removing (not to be seen any more)
     Column("state", Text, nullable=False),
     Column("reason", Text, nullable=False, default=""),
     _big("started_utc_us", 0),
@@ -206,6 +238,37 @@ piece = Table(
     Column("piece", Text, nullable=False),
     PrimaryKeyConstraint("session", "token"),
     sqlite_with_rowid=False,
+)
+
+note = Table(
+    "note",
+    metadata,
+    _number(),
+    _big("session", 0),
+    # the place: a step, its record, and, where one operation is meant, that
+    _big("step", 0),
+    _big("record", 0),
+    _big("op"),
+    Column("text", Text, nullable=False),
+    # A or B, each at most once a session; or a plain note
+    Column("mark", Text),
+    Column("colour", Text),
+    _big("created_utc_us", 0),
+)
+Index("note_session", note.c.session, note.c.step)
+
+removed = Table(
+    "removed",
+    metadata,
+    _number(),
+    Column("id", Text, nullable=False),
+    _big("started_utc_us", 0),
+    _big("steps", 0),
+    _big("operations", 0),
+    _big("stored_bytes", 0),
+    _big("removed_utc_us", 0),
+    # who asked for it, or which limit it was
+    Column("reason", Text, nullable=False),
 )
 
 INDEX_TABLES: Final = (keyframe, step, landmark, request, content, piece)

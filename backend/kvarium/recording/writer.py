@@ -2,6 +2,7 @@
 
     append ──▶ batch (≤ 250 ms or ≤ 1 MiB) ──▶ chunk ─┐
     index  ──▶ rows, held until their records are in ──┴─▶ one transaction ──▶ on_commit(session, record) ──▶ Ack
+    change ──▶ a transaction of its own, between two of those (a note, a part of a removal)
 
 Nobody waits for it: what arrives is put on a queue, and :meth:`Writer.stop` drains it. When the database can't be
 written (a full disk, a lock held by somebody else), chunks wait in memory and are tried again each second; past a
@@ -15,10 +16,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 
@@ -28,6 +27,17 @@ from kvarium.recording import tables
 from kvarium.recording.chunks import Batch, SealedChunk
 from kvarium.recording.database import Database, RecordingGoneError, explain
 from kvarium.recording.index_rows import IndexRows
+from kvarium.recording.jobs import (
+    Append,
+    Change,
+    Flush,
+    Job,
+    Open,
+    RecordingFault,
+    SetState,
+    Stop,
+    Tally,
+)
 from kvarium.recording.statements import (
     Opened,
     insert_index,
@@ -39,64 +49,11 @@ from kvarium.recording.statements import (
 )
 from kvarium_ledger.messages import Hello
 
-
-@dataclass(frozen=True)
-class RecordingFault:
-    """The recording can't be written: from which record on nothing is stored, how many records are given up, and why."""
-
-    since: int
-    lost: int
-    reason: str
-
-    def __str__(self) -> str:
-        given_up = f", {self.lost} records are lost to it" if self.lost else ", kept in memory meanwhile"
-        return f"not recorded from record {self.since} on{given_up}: {self.reason}"
-
-
-class _Append(msgspec.Struct, frozen=True, gc=False):
-    session: int
-    frame: bytes
-    head: Head
-
-
-@dataclass(frozen=True)
-class _Open:
-    hello: Hello
-    frame: bytes
-    future: "Future[Opened]"
-
-
-@dataclass(frozen=True)
-class _SetState:
-    session: int
-    state: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class _Flush:
-    future: "Future[None]"
-
-
-@dataclass(frozen=True)
-class _Stop:
-    pass
-
-
 log = logging.getLogger(__name__)
 
 _MAX_INDEX_ROWS = 200_000
 
-_Job = _Append | IndexRows | _Open | _SetState | _Flush | _Stop
-
-
-@dataclass
-class _Tally:
-    """Per session: how far it is committed, and how many records were given up since ``lost_since``."""
-
-    committed: int = -1
-    lost: int = 0
-    lost_since: int | None = None
+T = TypeVar("T")
 
 
 class Writer:
@@ -126,13 +83,13 @@ class Writer:
         self._batch_bytes = batch_bytes
         self._memory_bytes = memory_bytes
         self._retry_seconds = retry_seconds
-        self._jobs: queue.SimpleQueue[_Job] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._batches: dict[int, Batch] = {}
         self._chunks: list[SealedChunk] = []
         self._index: list[IndexRows] = []
         self._index_since = 0.0
-        self._states: list[_SetState] = []
-        self._tallies: dict[int, _Tally] = {}
+        self._states: list[SetState] = []
+        self._tallies: dict[int, Tally] = {}
         self._unindexed: set[int] = set()
         self._faults: dict[int, RecordingFault] = {}
         self._retry_at = 0.0
@@ -148,7 +105,7 @@ class Writer:
                 mark_interrupted(connection)
                 columns = tables.session.c
                 for number, last in connection.execute(sa.select(columns.number, columns.last_record)):
-                    self._tallies[number] = _Tally(committed=-1 if last is None else last)
+                    self._tallies[number] = Tally(committed=-1 if last is None else last)
         except SQLAlchemyError as error:
             raise KvariumError(f"can't write the recording {self.database.where}: {explain(error)}") from None
         self._thread.start()
@@ -156,14 +113,14 @@ class Writer:
     def open_session(self, hello: Hello, frame: bytes) -> "Future[Opened]":
         """Make the session's row, or find it: an engine that comes back continues its session."""
         future: Future[Opened] = Future()
-        self._jobs.put(_Open(hello, frame, future))
+        self._jobs.put(Open(hello, frame, future))
         return future
 
     def append(self, session: int, frame: bytes, head: Head) -> None:
         """The next record of a session."""
         with self._lock:
             self.pending_bytes += len(frame)
-        self._jobs.put(_Append(session, frame, head))
+        self._jobs.put(Append(session, frame, head))
 
     def index(self, rows: IndexRows) -> None:
         """Rows of the index; they are committed once their records are."""
@@ -171,18 +128,30 @@ class Writer:
 
     def set_state(self, session: int, state: str, reason: str = "") -> None:
         """``live``, ``ended`` or ``interrupted``, after everything that was appended before."""
-        self._jobs.put(_SetState(session, state, reason))
+        self._jobs.put(SetState(session, state, reason))
+
+    def change(self, change: Callable[[sa.Connection], T]) -> "Future[T]":
+        """Let ``change`` write, in a transaction between those of the records. It must be short: records wait."""
+        future: Future[T] = Future()
+        self._jobs.put(Change(change, future))
+        return future
+
+    def forget(self, session: int) -> None:
+        """A session is about to be removed: what its mirror still sends is not stored."""
+        self._unindexed.add(session)
+        self._tallies.pop(session, None)
+        self.stored.pop(session, None)
 
     def flush(self) -> "Future[None]":
         """Commit what was appended before this call; the future is done when it was tried."""
         future: Future[None] = Future()
-        self._jobs.put(_Flush(future))
+        self._jobs.put(Flush(future))
         return future
 
     def stop(self, timeout: float = 30.0) -> bool:
         """Write all that is waiting and end the thread. False: it did not end in time."""
         if self._thread.is_alive():
-            self._jobs.put(_Stop())
+            self._jobs.put(Stop())
             self._thread.join(timeout)
         return not self._thread.is_alive()
 
@@ -207,16 +176,18 @@ class Writer:
         """Take what has come and commit what is due; True: it was told to stop."""
         stopping = False
         for job in self._next_jobs():
-            if isinstance(job, _Append):
+            if isinstance(job, Append):
                 self._take(job)
             elif isinstance(job, IndexRows):
                 self._index_since = self._index_since if self._index else time.monotonic()
                 self._index.append(job)
-            elif isinstance(job, _Open):
+            elif isinstance(job, Open):
                 self._open(job)
-            elif isinstance(job, _SetState):
+            elif isinstance(job, SetState):
                 self._states.append(job)
-            elif isinstance(job, _Flush):
+            elif isinstance(job, Change):
+                self._change(job)
+            elif isinstance(job, Flush):
                 flushes.append(job.future)
             else:
                 stopping = True
@@ -225,9 +196,9 @@ class Writer:
         self._commit(force)
         return stopping
 
-    def _next_jobs(self) -> list[_Job]:
+    def _next_jobs(self) -> list[Job]:
         try:
-            jobs: list[_Job] = [self._jobs.get(timeout=self._wait_seconds())]
+            jobs: list[Job] = [self._jobs.get(timeout=self._wait_seconds())]
         except queue.Empty:
             return []
         with contextlib.suppress(queue.Empty):
@@ -255,7 +226,7 @@ class Writer:
         with contextlib.suppress(queue.Empty):
             while True:
                 job = self._jobs.get_nowait()
-                if isinstance(job, (_Open, _Flush)):
+                if isinstance(job, (Open, Change, Flush)):
                     refused.append(job.future)
         return refused
 
@@ -269,7 +240,7 @@ class Writer:
             due.append(max(self._retry_at, self._index_since + self._batch_seconds, now + 0.02))
         return max(min(due) - now, 0.0) if due else None
 
-    def _take(self, job: _Append) -> None:
+    def _take(self, job: Append) -> None:
         batch = self._batches.get(job.session)
         if batch is None:
             batch = self._batches[job.session] = Batch(job.session, time.monotonic())
@@ -285,7 +256,7 @@ class Writer:
                 del self._batches[session]
                 self._chunks.append(SealedChunk(batch))
 
-    def _open(self, job: _Open) -> None:
+    def _open(self, job: Open) -> None:
         self._seal_batches(force=True)
         self._commit(force=True)
         try:
@@ -295,12 +266,25 @@ class Writer:
             reason = str(error) if isinstance(error, KvariumError) else explain(error)
             job.future.set_exception(KvariumError(reason))
             return
-        self._tallies.setdefault(opened.number, _Tally(committed=opened.last_record))
+        self._tallies.setdefault(opened.number, Tally(committed=opened.last_record))
+        # Its mirror begins anew, where the index ends (and a number may have been a removed session's).
+        self._unindexed.discard(opened.number)
         self.stored[opened.number] = int(opened.counters["stored_bytes"] or 0)
         job.future.set_result(opened)
 
-    def _tally(self, session: int) -> _Tally:
-        return self._tallies.setdefault(session, _Tally())
+    def _change(self, job: Change) -> None:
+        try:
+            self.database.check_place()
+            with self.database.writing().begin() as connection:
+                done = job.change(connection)
+        except SQLAlchemyError as error:
+            reason = f"can't write the recording {self.database.where}: {explain(error)}"
+            job.future.set_exception(KvariumError(reason))
+        except Exception as error:
+            # The one who asked is told; the writer goes on.
+            job.future.set_exception(error)
+        else:
+            job.future.set_result(done)
 
     # -- committing -------------------------------------------------------------------------------------------------
 
@@ -344,7 +328,7 @@ class Writer:
         done = {id(rows) for rows in index}
         self._index = [rows for rows in self._index if id(rows) not in done]
         for session in lost:
-            self._tallies[session] = _Tally(committed=self._tallies[session].committed)
+            self._tallies[session] = Tally(committed=self._tallies[session].committed)
         self._committed(through, chunks)
 
     def _committed(self, through: dict[int, int], chunks: list[SealedChunk]) -> None:
@@ -353,7 +337,7 @@ class Writer:
         for chunk in chunks:
             self.stored[chunk.session] = self.stored.get(chunk.session, 0) + chunk.stored_bytes
         for session in {chunk.session for chunk in chunks}:
-            self._tallies[session] = _Tally(committed=through[session])
+            self._tallies[session] = Tally(committed=through[session])
             self._on_commit(session, through[session])
         self._retry_at = 0.0
         for session in list(self._faults):
@@ -378,7 +362,7 @@ class Writer:
         waiting = {chunk.session for chunk in self._chunks} | {state.session for state in self._states}
         waiting |= set(self._lost())
         for session in waiting | set(self._faults):
-            tally = self._tally(session)
+            tally = self._tallies.setdefault(session, Tally())
             first = min(
                 (chunk.first for chunk in self._chunks if chunk.session == session),
                 default=tally.committed + 1,
@@ -407,7 +391,7 @@ class Writer:
         with self._lock:
             self.pending_bytes -= sum(chunk.bytes for chunk in chunks)
         for chunk in chunks:
-            tally = self._tally(chunk.session)
+            tally = self._tallies.setdefault(chunk.session, Tally())
             tally.lost += chunk.records
             self.lost_records += chunk.records
             if tally.lost_since is None:

@@ -1,0 +1,345 @@
+"""Files that somebody brought: what is whole is let in; all else is refused with one line, and nothing in it ever runs."""
+
+import json
+import random
+import sqlite3
+import subprocess
+import sys
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from kvarium.errors import DamagedRecordingError, KvariumError
+from kvarium.heads import stored_head
+from kvarium.recording import chunks, inspection, sqlite_file, tables
+from kvarium.recording import seek as seek_module
+from kvarium.recording.chunks import compress, decompress
+from kvarium.recording.database import open_for_reading, open_for_server
+from kvarium.recording.export import export_session
+from kvarium.recording.inspection import RefusedFileError, inspect
+from kvarium.recording.reader import Reader
+from kvarium.recording.seek import Seeker
+from kvarium_ledger import codec
+from kvarium_ledger.operations import Operation
+from kvarium_ledger.records import VERSION, Contents, Gap, Operations, Step
+from tests.backend.hand_engine import hello
+from tests.backend.running_server import running
+from tests.vectors.recording import SESSION, record, stored
+
+WHAT = "holiday.db"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return stored(tables.FORMAT, tmp_path)
+
+
+def refused(path: Path) -> str:
+    with pytest.raises(RefusedFileError) as told:
+        inspect(path, WHAT)
+    text = str(told.value)
+    assert text.startswith(WHAT)
+    assert "\n" not in text
+    assert str(path) not in text
+    return text
+
+
+def change(path: Path, *statements: str, values: tuple[Any, ...] = ()) -> None:
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        connection.execute(statement, values)
+    connection.close()
+
+
+@pytest.mark.parametrize("format", range(1, tables.FORMAT + 1))
+def test_a_recording_of_each_format_is_let_in_and_left_as_it_is(tmp_path: Path, format: int) -> None:
+    path = stored(format, tmp_path)
+    before = path.read_bytes()
+    path.chmod(0o444)
+    assert inspect(path, WHAT) == SESSION
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_download_of_a_live_session_with_a_gap_is_let_in(tmp_path: Path, frames: list[bytes]) -> None:
+    with running(tmp_path / "own.db") as server:
+        engine = server.engine()
+        engine.send(frames[:100])
+        lost = codec.seal(Gap(record=110, time=7, first=100, last=109, reason="a test"))
+        engine.send([lost])
+        keyframe = next(i for i, frame in enumerate(frames) if codec.peek(frame)[0] == "keyframe")
+        engine.send([codec.seal(msgspec.structs.replace(codec.open_frame(frames[keyframe]), record=111))])
+        engine.wait_acked(111)
+        path = tmp_path / "live.db"
+        path.write_bytes(server.http.get(f"/api/sessions/{engine.hello.session}/download").content)
+        assert inspect(path, WHAT) == engine.hello.session
+
+
+def test_the_recording_of_a_server_that_was_stopped_is_let_in_as_it_lies_there(tmp_path: Path) -> None:
+    path = tmp_path / "own.db"
+    record(path)
+    assert path.read_bytes()[18:20] == b"\2\2"
+    assert inspect(path, WHAT) == SESSION
+    assert list(tmp_path.iterdir()) == [path]
+    record(path, "another")
+    assert "holds 2 sessions: one file is one session (`kvarium sessions export`" in refused(path)
+
+
+@pytest.mark.parametrize("left", [0, 1, 15, 16, 99, 100, 4096, 8192, 100_000, -1])
+def test_what_is_cut_off_is_refused(file: Path, left: int) -> None:
+    data = file.read_bytes()
+    file.write_bytes(data[:left])
+    told = refused(file)
+    assert any(part in told for part in ("is cut off", "it is empty", "it is no SQLite file"))
+
+
+def test_what_has_something_behind_it_is_refused(file: Path) -> None:
+    file.write_bytes(file.read_bytes() + b"\0" * 8192)
+    assert "longer than it should be" in refused(file)
+
+
+def test_a_bit_flipped_in_any_chunk_or_keyframe_is_found(file: Path, rng: random.Random) -> None:
+    source = file.read_bytes()
+    connection = sqlite3.connect(file)
+    blobs = [
+        row[0] for table in ("chunk", "keyframe") for row in connection.execute(f"SELECT data FROM {table}")
+    ]
+    connection.close()
+    for blob in blobs:
+        # Where its first bytes lie; the rest may be on other pages.
+        at = source.index(blob[:40])
+        data = bytearray(source)
+        data[at + rng.randrange(40)] ^= 1 << rng.randrange(8)
+        file.write_bytes(data)
+        assert "its checksum is" in refused(file)
+
+
+EVIL = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS key, x AS value FROM r"
+
+
+@pytest.mark.parametrize(
+    ("statements", "what"),
+    [
+        (["CREATE TRIGGER t AFTER INSERT ON kvarium BEGIN DELETE FROM session; END"], "the trigger 't'"),
+        (["CREATE TRIGGER t AFTER DELETE ON kvarium BEGIN DELETE FROM session; END"], "the trigger 't'"),
+        ([f"CREATE VIEW v AS {EVIL}"], "the view 'v'"),
+        (["DROP TABLE kvarium", f"CREATE VIEW kvarium AS {EVIL}"], "the view 'kvarium'"),
+        (["DROP TABLE chunk", f"CREATE VIEW chunk AS {EVIL}"], "the view 'chunk'"),
+        (["CREATE VIRTUAL TABLE v USING fts5(a)"], "the virtual table 'v'"),
+        (["CREATE TABLE more (a)"], "the table 'more', which does not belong there"),
+        (["CREATE TABLE sqlitestat (a)"], "the table 'sqlitestat', which does not belong there"),
+        (["ANALYZE"], "the table 'sqlite_stat1', which does not belong there"),
+        (["CREATE INDEX i ON step (abs(step))"], "the index 'i', which does not belong there"),
+        (["DROP INDEX chunk_step"], "the index 'chunk_step' is missing"),
+        (["DROP TABLE piece"], "the table 'piece' is missing"),
+        (["ALTER TABLE session ADD COLUMN a TEXT"], "the table 'session' is declared otherwise"),
+        (
+            ["ALTER TABLE note ADD COLUMN a AS (abs(step))"],
+            "the table 'note' is declared otherwise",
+        ),
+        (["ALTER TABLE note ADD COLUMN a TEXT CHECK (abs(step) >= 0)"], "'note' is declared otherwise"),
+        (
+            ["DROP INDEX note_session", "CREATE INDEX note_session ON note (abs(session))"],
+            "'note_session' is declared",
+        ),
+    ],
+)
+def test_sql_that_does_not_belong_there_is_refused_before_it_runs(
+    file: Path, statements: list[str], what: str
+) -> None:
+    change(file, *statements)
+    assert what in refused(file)
+    before = file.read_bytes()
+    for opening in (open_for_reading, open_for_server):
+        with pytest.raises(KvariumError) as told:
+            opening(str(file)).close()
+        assert what in str(told.value)
+        assert str(file) in str(told.value)
+    assert file.read_bytes() == before
+
+
+def test_no_query_reaches_a_view_or_writes_even_if_it_were_asked(file: Path) -> None:
+    change(file, "CREATE VIEW v AS SELECT * FROM session")
+    connection = sqlite_file.reading_connection(file)
+    for statement in (
+        "SELECT * FROM v",
+        "DELETE FROM session",
+        "ATTACH ':memory:' AS a",
+        "CREATE TEMP TABLE t (a)",
+        "PRAGMA writable_schema = 1; DELETE FROM session",
+    ):
+        with pytest.raises((sqlite3.DatabaseError, sqlite3.ProgrammingError)):
+            connection.execute(statement)
+    assert connection.execute("SELECT count(*) FROM session").fetchone() == (1,)
+    connection.close()
+
+
+def bomb(bytes: int) -> bytes:
+    """A zstd frame that says that it has so many bytes, and has none."""
+    return b"\x28\xb5\x2f\xfd\xe0" + bytes.to_bytes(8, "little") + b"\1\0\0"
+
+
+@pytest.mark.parametrize("told", [10, 1 << 20, chunks.MAX_BYTES, 1 << 40, (1 << 53) - 1])
+def test_what_says_of_itself_that_it_is_large_gets_no_memory(file: Path, told: int) -> None:
+    data = bomb(1 << 40)
+    change(
+        file,
+        "UPDATE chunk SET data = ?, bytes = ?, checksum = ? WHERE first = 0",
+        values=(data, told, zlib.crc32(data)),
+    )
+    assert "its data say 1099511627776" in refused(file) or "decompression bomb" in refused(file)
+
+
+@pytest.mark.parametrize("table", ["chunk", "keyframe"])
+def test_a_decompression_bomb_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    monkeypatch.setattr(inspection, "_FREE_EXPANSION", 1 << 20)
+    size = 200 << 20
+    data = compress(bytes(size))
+    change(
+        file, f"UPDATE {table} SET data = ?, bytes = ?, checksum = ?", values=(data, size, zlib.crc32(data))
+    )
+    began = time.monotonic()
+    assert "is a decompression bomb: its frames would have more than" in refused(file)
+    assert time.monotonic() - began < 10
+
+
+def test_a_chunk_with_something_behind_its_frame_is_damaged() -> None:
+    data = compress(b"abc") + b"more"
+    with pytest.raises(DamagedRecordingError):
+        decompress(data, 3, zlib.crc32(data), "a chunk")
+
+
+@pytest.mark.parametrize(
+    ("statement", "what"),
+    [
+        ("UPDATE session SET num_blocks = 'x'", "a value of session.num_blocks"),
+        ("UPDATE session SET num_blocks = 1 << 40", "a pool of 1099511627776 blocks"),
+        ("UPDATE session SET num_blocks = 25", "its session is not the one of its hello"),
+        ("UPDATE session SET id = '..'", "'..' is no session's id"),
+        ("UPDATE session SET id = '../../evil'", "is no session's id"),
+        ("UPDATE session SET state = 'removing'", "was being removed"),
+        ("UPDATE session SET state = 'odd'", "'odd' is no state"),
+        ("UPDATE session SET name = CAST(x'ff' AS TEXT)", "Could not decode to UTF-8"),
+        ("UPDATE session SET name = x'00'", "a value of session.name"),
+        ("UPDATE session SET name = hex(zeroblob(3000000))", "a value of session.name"),
+        ("UPDATE session SET records = records + 1", "its session tells of records"),
+        ("UPDATE session SET indexed_record = 99999", "its index goes on past its records"),
+        ("UPDATE chunk SET session = 2", "a value of chunk.session"),
+        ("UPDATE step SET active = x'00'", "a value of step.active"),
+        ("UPDATE step SET time = 1 << 60", "a value of step.time"),
+        ("UPDATE landmark SET session = NULL WHERE 0; DELETE FROM session", "holds no session"),
+        ("DELETE FROM chunk WHERE first = 0", "its session tells of first record 0"),
+        ("UPDATE chunk SET last_step = last_step + 1", "its row tells last_step"),
+        ("UPDATE chunk SET bytes = bytes - 1", "its data say"),
+        ("UPDATE keyframe SET record = record + 1", "the keyframe at record"),
+        ("UPDATE kvarium SET value = '3' WHERE key = 'format'", "has format 3, this kvarium"),
+        ("UPDATE kvarium SET value = '1' WHERE key = 'format'", "which does not belong there"),
+        ("PRAGMA application_id = 1", "kvarium did not write it"),
+    ],
+)
+def test_values_that_are_not_what_they_must_be_are_refused(file: Path, statement: str, what: str) -> None:
+    change(file, *statement.split("; "))
+    assert what in refused(file)
+
+
+def test_a_recording_of_a_newer_ledger_is_refused_by_name(file: Path) -> None:
+    frame = codec.seal(hello(SESSION, version=VERSION + 1))
+    change(file, "UPDATE session SET hello = ?", values=(frame,))
+    assert f"version {VERSION + 1} of the ledger, this kvarium reads up to {VERSION}" in refused(file)
+
+
+def replace_step(path: Path, **changes: Any) -> int:
+    """Change the last step of the recording, with all checksums right; its record."""
+    connection = sqlite3.connect(path)
+    first, data, size = connection.execute(
+        "SELECT first, data, bytes FROM chunk ORDER BY first DESC LIMIT 1"
+    ).fetchone()
+    frames = list(codec.unpack(decompress(data, size, zlib.crc32(data), "")))
+    at = max(i for i, frame in enumerate(frames) if codec.peek(frame)[0] == "step")
+    step = codec.open_frame(frames[at])
+    assert isinstance(step, Step)
+    frames[at] = codec.seal(msgspec.structs.replace(step, **changes))
+    made = compress(codec.pack(frames))
+    heads = [stored_head(frame) for frame in frames]
+    values = chunks.ranges(heads) | {
+        "data": made,
+        "bytes": len(codec.pack(frames)),
+        "checksum": zlib.crc32(made),
+    }
+    setting = ", ".join(f"{name} = :{name}" for name in values)
+    connection.execute(f"UPDATE chunk SET {setting} WHERE first = {first}", values)
+    more = stored_head(frames[at]).operations - len(step.operations.kind)
+    connection.execute("UPDATE session SET operations = operations + ?", (more,))
+    connection.commit()
+    connection.close()
+    return step.record
+
+
+def test_operations_that_are_none_are_refused_with_every_checksum_right(file: Path) -> None:
+    allocate = int(Operation.allocate).to_bytes(1, "little")
+    replace_step(file, operations=Operations(kind=b"\xee"))
+    assert "operation 238 is not known" in refused(file)
+    replace_step(file, operations=Operations(kind=allocate))
+    assert "column 'block' has 0 values" in refused(file)
+    one = Operations(
+        kind=allocate,
+        block=(24).to_bytes(4, "little"),
+        cause=b"\1",
+        sequence=bytes(4),
+        position=bytes(4),
+        ticket=bytes(8),
+        filled_before=bytes(4),
+    )
+    replace_step(file, operations=one)
+    assert "tells of block 24 of 24" in refused(file)
+    replace_step(file, operations=msgspec.structs.replace(one, block=(23).to_bytes(4, "little")))
+    assert inspect(file, WHAT) == SESSION
+    ids = (7).to_bytes(4, "little")
+    replace_step(file, contents=Contents(content=ids, parent=ids))
+    assert "a content's parent is not older than it" in refused(file)
+    replace_step(file, contents=Contents(content=b"\xfe\xff\xff\xff", parent=ids))
+    assert "tells of 4294967295 contents" in refused(file)
+
+
+def test_a_seek_past_a_record_that_can_not_be_applied_tells_so(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = replace_step(file, operations=Operations(kind=int(Operation.allocate).to_bytes(1, "little")))
+    monkeypatch.setattr(seek_module, "_FAST_FORWARD_BYTES", 0)
+    change(file, "DELETE FROM keyframe WHERE record > 0", f"UPDATE session SET last_record = {record + 1}")
+    database = open_for_reading(str(file))
+    with pytest.raises(DamagedRecordingError, match="there is one that can't be applied: column 'block'"):
+        Seeker(Reader(database)).seek(1, record + 1, record + 1, 0)
+    database.close()
+
+
+@pytest.mark.slow
+def test_a_large_recording_is_no_bomb(tmp_path: Path) -> None:
+    path = tmp_path / "large.db"
+    record(path, steps=20_000)
+    database = open_for_reading(str(path))
+    file = export_session(Reader(database), 1, tmp_path)
+    database.close()
+    assert inspect(file, WHAT) == SESSION
+
+
+@pytest.mark.timeout(3100)
+def test_random_mutations_are_let_in_or_refused_with_one_line(file: Path, size: str, seed: int) -> None:
+    count = 500 if size == "small" else 10_000
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "tests.backend.mutations", str(file), str(seed), str(count)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=150 if size == "small" else 3000,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    told = json.loads(done.stdout)
+    assert told["wrong"] == []
+    assert told["let in"] + told["refused"] == count
+    assert min(told["let in"], told["refused"]) > count // 10
+    assert told["max_rss"] < 500 << 20
