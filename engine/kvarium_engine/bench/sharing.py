@@ -68,7 +68,7 @@ class Size(NamedTuple):
 
 SIZES = {
     "small": Size(16, {"alpaca": 2, "sharegpt": 1}),
-    "full": Size(64, {"alpaca": 6, "sharegpt": 2}),
+    "full": Size(64, {"alpaca": 6, "sharegpt": 1}),
 }
 
 
@@ -274,7 +274,9 @@ def sharing(
     ] = "smollm2-135m",
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
     seed: Annotated[int, typer.Option(help="Lengths and prompts are drawn with it.")] = 0,
-    size: Annotated[str, typer.Option(help="small: seconds; full: a few minutes on two cores.")] = "full",
+    size: Annotated[
+        str, typer.Option(help="How many requests: small or full, which takes minutes on two cores.")
+    ] = "full",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
 ) -> None:
     """Measure and print."""
