@@ -13,6 +13,7 @@ import pytest
 
 from kvarium.recording.reader import Reader
 from kvarium.sql.errors import QueryError
+from kvarium.sql.query import Limits, Query
 from kvarium.sql.sandbox import connect
 from tests.backend.server_process import kvarium
 from tests.backend.sql_answers import ask
@@ -113,6 +114,16 @@ def test_a_query_ends_at_its_memory_limit_and_writes_nothing(
         )
     assert caught.value.fault == "memory"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_python_can_not_hold_is_told_as_what_the_database_can_not(mixed_reader: Reader) -> None:
+    def fail(done: int, total: int) -> None:
+        raise MemoryError
+
+    with Query(mixed_reader, 1, "SELECT block FROM block_event", Limits(), fail) as query:
+        with pytest.raises(QueryError, match="needs more than 2048 MiB") as caught:
+            query.run()
+        assert caught.value.fault == "memory"
 
 
 # -- the command --------------------------------------------------------------------------------------------------------

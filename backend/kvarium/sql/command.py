@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kvarium.sql.query import Result
 
 _SHOWN = 1000
+_THREADS = 16
 
 
 def add(app: typer.Typer) -> None:
@@ -64,8 +65,8 @@ def sql(
 
     began = time.monotonic()
     text = sys.stdin.read() if statement == "-" else statement
-    bound_memory(int(memory_limit * (1 << 30)))
-    limits = Limits(time_limit, int(memory_limit * (1 << 30)), os.cpu_count() or 1)
+    limits = Limits(time_limit, int(memory_limit * (1 << 30)), min(os.cpu_count() or 1, _THREADS))
+    bound_memory(limits.memory_bytes, limits.threads)
     with reading_session(session, db) as (reader, number):
         with terminal.progress_bar("reading") as progress, _telling_of_options():
             query = Query(reader, number, text, limits, progress)

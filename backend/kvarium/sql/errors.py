@@ -24,6 +24,15 @@ class QueryError(KvariumError):
         self.column = column
 
 
+def too_large(memory: str) -> QueryError:
+    """The query needs more than ``memory``, the limit for people."""
+    return QueryError(
+        "memory",
+        f"the query needs more than {memory} of memory: read fewer steps (WHERE step BETWEEN a AND b), name the columns "
+        "that you need instead of *, or group before you sort",
+    )
+
+
 def explained(error: duckdb.Error, sql: str, memory: str, prefix: str = "") -> QueryError:
     """DuckDB's error as one line, with the place in ``sql`` (it was given ``prefix`` before that).
 
@@ -33,11 +42,7 @@ def explained(error: duckdb.Error, sql: str, memory: str, prefix: str = "") -> Q
     kind = str(told.get("exception_type", "")) or type(error).__name__
     message = " ".join(str(told.get("exception_message", error)).split())
     if isinstance(error, duckdb.OutOfMemoryException):
-        return QueryError(
-            "memory",
-            f"the query needs more than {memory} of memory: read fewer steps (WHERE step BETWEEN a AND b), name the "
-            "columns that you need instead of *, or group before you sort",
-        )
+        return too_large(memory)
     fault: Fault = "refused" if isinstance(error, duckdb.PermissionException) else "sql"
     if fault == "refused":
         message += ": a query sees the recording's tables, and nothing else"

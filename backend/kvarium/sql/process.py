@@ -42,8 +42,6 @@ def answer(question: Question) -> Answer:
         return Failure(message=f"the recording is damaged: {error}")
     except KvariumError as error:
         return Failure(message=str(error))
-    except MemoryError:
-        return Failure(message=f"the query needs more than {limits.memory} of memory", fault="memory")
 
 
 def _rows(query: Query, limit: int) -> Rows:
@@ -66,7 +64,7 @@ def main() -> None:
     with contextlib.suppress(OSError):
         os.nice(5)
     question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Question)
-    bound_memory(question.memory_bytes)
+    bound_memory(question.memory_bytes, question.threads)
     sys.stdout.buffer.write(msgspec.msgpack.encode(answer(question)))
 
 

@@ -15,7 +15,7 @@ from uuid import UUID
 import duckdb
 
 from kvarium.recording.reader import Reader
-from kvarium.sql.errors import QueryError, explained
+from kvarium.sql.errors import QueryError, explained, too_large
 from kvarium.sql.loading import Loading, Progress
 from kvarium.sql.plan import read_by
 from kvarium.sql.sandbox import answering_ctrl_c, check, connect
@@ -113,6 +113,8 @@ class Query:
             raise self._late() from None
         except duckdb.Error as error:
             raise explained(error, self._sql, self._limits.memory) from None
+        except MemoryError:
+            raise too_large(self._limits.memory) from None
         finally:
             timer.cancel()
 

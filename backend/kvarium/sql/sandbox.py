@@ -28,7 +28,10 @@ _SETTINGS: Final = (
     ("lock_configuration", "true"),
 )
 _UNCOUNTED_BYTES: Final = 1 << 30
-"""What the process may take beyond what DuckDB counts: arrays of a batch, stacks of threads, texts in the making."""
+"""What the process may take beyond what DuckDB counts: arrays of a batch, texts in the making."""
+
+_THREAD_BYTES: Final = 160 << 20
+"""Addresses that a thread reserves, most of which it never touches: its stack, and an arena of the allocator."""
 
 _READS: Final = (duckdb.StatementType.SELECT,)
 
@@ -75,7 +78,7 @@ def check(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> None:
         raise QueryError("sql", f"one statement at a time, not {len(statements)}")
 
 
-def bound_memory(memory_bytes: int) -> None:
+def bound_memory(memory_bytes: int, threads: int) -> None:
     """Bound this process, from now on: what DuckDB allocates beside its limit (long texts) must not take the machine.
 
     Why apart from ``memory_limit``: ``repeat('a', 2000000000)`` in ten rows is 20 GB that DuckDB does not count.
@@ -85,7 +88,7 @@ def bound_memory(memory_bytes: int) -> None:
     except OSError:
         # Not Linux: the kernel would not enforce it.
         return
-    most = pages * resource.getpagesize() + memory_bytes + _UNCOUNTED_BYTES
+    most = pages * resource.getpagesize() + memory_bytes + _UNCOUNTED_BYTES + threads * _THREAD_BYTES
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(
         resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
