@@ -8,7 +8,17 @@ from playwright.sync_api import Page, expect
 from tests.backend.hand_engine import hand_frames, record_of
 from tests.backend.server_process import ServerProcess, process, serving
 from tests.e2e.conftest import Pages
-from tests.e2e.page import assert_pixels_are, pixels, ready, state, step_of, until, wait_light, wait_steps
+from tests.e2e.page import (
+    assert_pixels_are,
+    pixels,
+    ready,
+    same,
+    state,
+    step_of,
+    until,
+    wait_light,
+    wait_steps,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -59,7 +69,8 @@ def test_full_stop_and_comma_move_by_one_step_and_back_to_the_same_state(
         page.keyboard.press(key)
         until(page, "s => window.kvarium.position().step === s", before["step"] + moves)
     ready(page)
-    assert state(page) == before
+    # The step's text may not have come yet when the view was paused.
+    same(before, state(page))
 
 
 def test_shift_space_holds_the_engine_itself_and_releases_it(live: ServerProcess, open_page: Pages) -> None:
