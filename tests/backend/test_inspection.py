@@ -118,6 +118,25 @@ def test_a_bit_flipped_in_any_chunk_or_keyframe_is_found(file: Path, rng: random
         assert "its checksum is" in refused(file)
 
 
+def test_an_index_that_is_not_its_tables_is_found(file: Path) -> None:
+    """A query by it would find other rows, or none; a check of the pages alone does not see it."""
+    connection = sqlite3.connect(file, isolation_level=None)
+    assert connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+    places = dict(
+        connection.execute(
+            "SELECT name, rootpage FROM sqlite_master WHERE name IN ('chunk_step', 'chunk_time')"
+        )
+    )
+    connection.execute("PRAGMA writable_schema = 1")
+    for name, other in (("chunk_step", "chunk_time"), ("chunk_time", "chunk_step")):
+        connection.execute("UPDATE sqlite_master SET rootpage = ? WHERE name = ?", (places[other], name))
+    connection.close()
+    connection = sqlite3.connect(file)
+    assert connection.execute("PRAGMA quick_check").fetchone() == ("ok",)
+    connection.close()
+    assert "SQLite finds" in refused(file)
+
+
 EVIL = "WITH RECURSIVE r(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM r) SELECT x AS key, x AS value FROM r"
 
 

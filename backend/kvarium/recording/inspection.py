@@ -2,7 +2,7 @@
 
     header      page size, pages and length agree; kvarium's application id
     schema      the tables and indexes of its format, word by word; no trigger, view, virtual table or generated column
-    pages       SQLite's own quick_check
+    pages       SQLite's own integrity_check: every page once, every index as its table
     values      each of its column's type, numbers below 2^53, text that is text, all of the one session
     session     its hello, whose version is known here; a pool that a machine can hold
     chunks      checksum, size (never more than is told, nor than fits), every frame decoded, in order, as its row tells
@@ -141,7 +141,7 @@ class _Inspection:
         connection = sqlite_file.reading_connection(self.path)
         connection.set_progress_handler(self._over_time, _TICKS)
         try:
-            found = connection.execute("PRAGMA quick_check(1)").fetchone()
+            found = connection.execute("PRAGMA integrity_check(1)").fetchone()
             if found is None or found[0] != "ok":
                 told = " ".join(str(found and found[0]).split())
                 raise self.refuse(f"is damaged: SQLite finds {told[:300]}")
