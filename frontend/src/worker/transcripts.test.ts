@@ -71,6 +71,18 @@ describe('transcripts', () => {
         for (let record = 0; record < made.records.length; record += 2)
           expectTruth(transcripts, made, record, false);
       }),
+      // An end that is seen before its sequence's beginning.
+      {
+        examples: [
+          [
+            -1640904525,
+            [
+              { from: 12, count: 5 },
+              { from: 5, count: 8 },
+            ],
+          ],
+        ],
+      },
     );
   });
 

@@ -194,8 +194,8 @@ export class Transcripts {
         }
         case 'sequence_dropped': {
           const { reason = null, stop_reason = null } = decision;
-          const found = this.transcript(request).branches.get(decision.sequence);
-          if (found !== undefined) found.ending = { record: step.record, reason, stop_reason };
+          const found = this.branch(decision.sequence, step.record);
+          if (found !== null) found.ending = { record: step.record, reason, stop_reason };
           break;
         }
         case 'hypothesis': {
@@ -227,6 +227,20 @@ export class Transcripts {
     }
   }
 
+  /** A sequence that a record tells of; null: nobody knows whose it is. */
+  private branch(sequence: number, record: number): Branch | null {
+    const row = this.memory.sequences.get(sequence);
+    if (row === undefined) return null;
+    const { branches } = this.transcript(row.request);
+    let found = branches.get(sequence);
+    if (found === undefined) {
+      // Its creation was not folded here yet, or was dropped: what it took over comes with that, or from the server.
+      found = new Branch(row.index, null, record);
+      branches.set(sequence, found);
+    }
+    return found;
+  }
+
   /** False: its step was not folded here, so that nobody knows whose tokens these are. */
   private noteText(text: Text): boolean {
     const step = this.pending.get(text.step);
@@ -253,15 +267,8 @@ export class Transcripts {
       else list.push(each);
     });
     for (const [sequence, sampled] of bySequence) {
-      const row = this.memory.sequences.get(sequence);
-      if (row === undefined) continue;
-      const { branches } = this.transcript(row.request);
-      let into = branches.get(sequence);
-      if (into === undefined) {
-        // Its creation was not folded here, or was dropped: what it took over comes from the server.
-        into = new Branch(row.index, null, step.record);
-        branches.set(sequence, into);
-      }
+      const into = this.branch(sequence, step.record);
+      if (into === null) continue;
       const before = into.size;
       into.insert(step.record, sampled);
       this.tokens += into.size - before;
