@@ -183,7 +183,7 @@ class _Run:
 
     async def _follow_engine(self, engine: EngineProcess) -> None:
         """Tell what becomes of the engine; returns when the server is to end because of it."""
-        say = self.options.say
+        say = self._say
         hub = self._application.hub
         assert hub is not None
         began = time.monotonic()
@@ -213,6 +213,11 @@ class _Run:
         if self._status < 0:
             self._status = 128 - self._status
 
+    def _say(self, line: str) -> None:
+        """A line for the user. That nobody reads it any more (a closed pipe, a full disk) does not concern the server."""
+        with contextlib.suppress(OSError):
+            self.options.say(line)
+
     def _set_engine_state(self, state: EngineState) -> None:
         assert self._application.hub is not None
         self._application.hub.started_engine = state
@@ -220,14 +225,14 @@ class _Run:
     def _greet(self) -> None:
         options = self.options
         url = f"http://{self._address}/{options.page_query}"
-        options.say(f"kvarium: {url}")
+        self._say(f"kvarium: {url}")
         self._application.database.announce(f"http://{self._address}")
         database = self._application.database
-        options.say(f"{'showing' if database.read_only else 'recording to'} {database.where}")
+        self._say(f"{'showing' if database.read_only else 'recording to'} {database.where}")
         if not is_loopback(options.host):
-            options.say("this server is not bound to this machine alone: whoever reaches it can watch")
+            self._say("this server is not bound to this machine alone: whoever reaches it can watch")
         if options.engine_options is None and not database.read_only:
-            options.say(
+            self._say(
                 f"no engine is started; link one with: KVARIUM_ENGINE_TOKEN={options.engine_token} "
                 f"kvarium engine --connect ws://{self._address}/api/engine"
             )
@@ -249,7 +254,7 @@ class _Run:
             self._application.hub.hurry()
         if self._interrupts == 1:
             read_only = self._application.database.read_only
-            self.options.say(
+            self._say(
                 "stopping" if read_only else "stopping: the engine says goodbye, what is waiting is written"
             )
             self._stop.set()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -19,7 +20,7 @@ from kvarium.cli import app, main
 from kvarium.errors import KvariumError
 from kvarium.recording.database import open_for_server
 from tests.backend.hand_engine import record_of
-from tests.backend.server_process import kvarium, process, serving
+from tests.backend.server_process import KVARIUM, environment, kvarium, process, serving
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -330,3 +331,22 @@ def test_whether_a_browser_opens_is_said_in_the_same_words_everywhere(command: s
     file = ["some.db"] if command == "view" else []
     params = found.make_context(command, [option, *file]).params
     assert params["browser"] is ("no-" not in option)
+
+
+def test_a_server_whose_lines_nobody_reads_any_more_ends_like_any_other(tmp_path: Path) -> None:
+    """Its farewell goes into a closed pipe."""
+    command = [*KVARIUM, "serve", "--no-engine", "--port", "0", "--db", str(tmp_path / "unread.db")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    assert process.stdout is not None
+    for _ in range(3):
+        process.stdout.readline()
+    process.stdout.close()
+    process.send_signal(signal.SIGTERM)
+    try:
+        _, errors = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert "Traceback" not in errors
+    assert process.returncode in (0, 120), "120: the interpreter could not write its last line either"
