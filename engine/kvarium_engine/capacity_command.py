@@ -1,7 +1,6 @@
 """The command ``kvarium capacity``: how many blocks, tokens and requests fit, without loading a model, and without torch."""
 
 import json
-import math
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from kvarium_engine.model.store import find_config, name_of
 from kvarium_engine.model.weights import weight_bytes
 from kvarium_engine.options import Options, check_sizes
 from kvarium_engine.pool_size import KV_CACHE_MEMORY_BYTES, size_for_model
+from kvarium_engine.sizes import parse_size, size
 
 
 @dataclass(slots=True)
@@ -198,16 +198,6 @@ def _check_card(asked: Asked) -> None:
             raise UsageError(f"--gpu-memory and {option} both size the pool: give one")
 
 
-def size(count: int) -> str:
-    """Bytes for a person; the small ones exactly too."""
-    if count < 1024:
-        return f"{count} bytes"
-    step = min(int(math.log2(count)) // 10, 4)
-    scaled = count / (1 << (10 * step))
-    text = f"{scaled:,.2f}".rstrip("0").rstrip(".") + " " + ("bytes", "KiB", "MiB", "GiB", "TiB")[step]
-    return text if step > 2 else f"{count:,} bytes ({text})"
-
-
 def register(app: typer.Typer) -> None:
     """Add the command to a command line."""
     app.command("capacity", help="How many blocks, tokens and requests fit; nothing is loaded.")(capacity)
@@ -255,7 +245,12 @@ def capacity(
         ),
     ] = None,
     kv_cache_memory_bytes: Annotated[
-        int | None, typer.Option(help="Size the pool by bytes of keys and values; default 1 GiB.")
+        int | None,
+        typer.Option(
+            parser=parse_size,
+            metavar="SIZE",
+            help="Size the pool by bytes of keys and values: 4G, 512MiB or a plain number; default 1 GiB.",
+        ),
     ] = None,
     num_gpu_blocks_override: Annotated[int | None, typer.Option(help="Size the pool by its blocks.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer
+from typer.testing import CliRunner
 
 from kvarium_engine import process
 from kvarium_engine.capacity_command import Asked, answer
+from kvarium_engine.commands import register
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model
 from kvarium_engine.model.geometry import Geometry, read_config
@@ -67,6 +70,26 @@ def test_the_pool_is_sized_by_blocks_or_by_bytes(folder: Path) -> None:
     for fp8 in ("fp8", "fp8_e4m3"):
         quarter = options(folder, kv_cache_dtype=fp8, kv_cache_memory_bytes=102_400)
         assert resolve(quarter).config.num_blocks == 100, "a block in FP8 takes 1,024 bytes, not 4,096"
+
+
+@pytest.mark.parametrize(
+    ("given", "blocks"), [("1MiB", 256), ("4M", 1024), ("1.5 MiB", 384), ("0.25G", 65_536), ("100000", 24)]
+)
+def test_the_pool_is_sized_by_bytes_as_people_write_them(
+    folder: Path, given: str, blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Options] = []
+
+    def run(options: Options) -> int:
+        ran.append(options)
+        return 0
+
+    monkeypatch.setattr(process, "run", run)
+    app = typer.Typer()
+    register(app)
+    done = CliRunner().invoke(app, ["--model", str(folder), "--kv-cache-memory-bytes", given])
+    assert done.exit_code == 0, done.output
+    assert [resolve(options).config.num_blocks for options in ran] == [blocks]
 
 
 @pytest.mark.parametrize(
