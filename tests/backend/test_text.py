@@ -198,6 +198,7 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
         assert answer["submitted"] == indexed["submitted_record"]
         width = answer["facts"].pop("beam_width")
         assert width == run.asked[request].params.beam_width
+        assert answer["facts"].pop("lora_name") == run.asked[request].keys.lora_name
         assert answer["facts"] == {name: indexed[name] for name in answer["facts"]}
         assert len(answer["facts"]) == 5
         ending = answer["ending"]

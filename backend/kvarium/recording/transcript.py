@@ -58,7 +58,7 @@ class Facts(msgspec.Struct, kw_only=True):
     n: int
     priority: int
     beam_width: int | None = None
-    """None: no beam search, or its submission is lost."""
+    lora_name: str | None = None
 
 
 class Transcript(msgspec.Struct, kw_only=True):
@@ -239,7 +239,8 @@ def _facts(row: Submitted | RequestState) -> Facts:
         max_tokens=row.max_tokens,
         n=row.n,
         priority=row.priority,
-        beam_width=row.beam_width if isinstance(row, Submitted) else None,
+        beam_width=row.beam_width,
+        lora_name=row.lora_name,
     )
 
 

@@ -13,7 +13,6 @@ export interface Told {
     readonly priority: number;
     readonly beam_width?: number | null;
     readonly lora_name?: string | null;
-    readonly cache_salt?: string | null;
   } | null;
   readonly ending: Ending | null;
   readonly prompt: readonly number[] | null;

@@ -283,7 +283,7 @@ export class Transcripts {
     const found = this.transcript(told.request);
     const { facts } = told;
     if (facts !== null) {
-      const { precedence: _untold, ...known } = factsOf(facts);
+      const { precedence: _precedence, cacheSalt: _cacheSalt, ...known } = factsOf(facts);
       this.memory.learn(told.request, known);
     }
     found.submitted ??= told.submitted;

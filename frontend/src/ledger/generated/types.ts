@@ -416,7 +416,7 @@ export interface PinColumns {
   pin?: Uint8Array;
 }
 /**
- * A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`.
+ * A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`. ``cache_salt`` is told only there: it is text.
  */
 export interface RequestState {
   request: number;
@@ -428,6 +428,8 @@ export interface RequestState {
   n?: number;
   priority?: number;
   precedence?: number;
+  beam_width?: number | null;
+  lora_name?: string | null;
 }
 /**
  * A sequence of a request in the engine.
