@@ -253,5 +253,12 @@ class HandPool:
             self.ledger.decide(Aborted(op=op, request=request, state_before="preempted", place_before=0.5))
         else:
             self.ledger.decide(
-                Finished(op=op, request=request, state_before=state, place_before=place, reason="stop")
+                Finished(
+                    op=op,
+                    request=request,
+                    state_before=state,
+                    place_before=place,
+                    reason="stop",
+                    stop_reason=(None, 7, "END")[request % 3],
+                )
             )
