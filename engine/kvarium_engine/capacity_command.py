@@ -37,7 +37,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CapacitySum:
     """The sum, and what it is made of. ``use`` and ``utilization``: of the card, where one is given."""
 
     model: ModelChoice
@@ -110,7 +110,7 @@ class Answer:
         return "\n".join([self.model.name, *(f"  {name:<{width}}  {text}" for name, text in rows)])
 
 
-def answer(asked: Asked) -> Answer:
+def capacity_of(asked: Asked) -> CapacitySum:
     """Do the sum. Raises :class:`UsageError` in one line."""
     check_dtypes(asked.dtype, asked.kv_cache_dtype)
     options = Options(
@@ -151,7 +151,7 @@ def answer(asked: Asked) -> Answer:
         sized_by = f"{KV_CACHE_MEMORY_BYTES / GIB:g} GiB, as an engine without a card takes"
     blocks, max_model_len = size_for_model(options, model, memory)
     pool = Capacity(blocks, asked.block_size, model.kv_bytes_per_token, max_model_len)
-    return Answer(model, pool, weights, weights_from, sized_by, use, options.gpu_memory_utilization)
+    return CapacitySum(model, pool, weights, weights_from, sized_by, use, options.gpu_memory_utilization)
 
 
 def refuse_other_caches(config: dict[str, Any], model: str) -> None:
@@ -257,7 +257,7 @@ def capacity(
 ) -> None:
     """Print what fits."""
     try:
-        found = answer(
+        found = capacity_of(
             Asked(
                 model=model,
                 dtype=dtype,

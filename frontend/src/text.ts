@@ -366,9 +366,9 @@ export const text = {
   },
   ending: (reason: string, by: number | string | null): string => `${reason}${stop(by)}`,
   beams: {
-    candidates: 'Candidates',
+    title: 'Beams',
     live: (count: number, width: number) => `${n(count)} of ${n(width)}`,
-    noneLives: 'No candidate lives at this step.',
+    noneLives: 'No beam lives at this step.',
     of: (parent: string) => `from ${parent}`,
     answers: 'Answers',
     found: (count: number, wanted: number) => `${n(count)} found, ${n(wanted)} wanted`,

@@ -152,7 +152,7 @@ def test_how_likely_tokens_were_is_shown_where_it_was_asked_for(open_page: Pages
         expect(page.get_by_label("shade by probability")).to_have_count(0)
 
 
-def test_a_beam_search_shows_its_candidates_and_its_answers_as_of_any_record(
+def test_a_beam_search_shows_its_beams_and_its_answers_as_of_any_record(
     idle: ServerProcess, open_page: Pages
 ) -> None:
     page = playground(idle, open_page)
@@ -187,11 +187,11 @@ def test_a_beam_search_shows_its_candidates_and_its_answers_as_of_any_record(
         if row["created"] <= record and not (row["ending"] and row["ending"]["record"] <= record)
     ]
     assert len(alive) == 4
-    candidates = inspector.locator(".conversation > .voice")
-    expect(candidates).to_have_count(4)
+    beams = inspector.locator(".conversation > .voice")
+    expect(beams).to_have_count(4)
     expect(inspector.locator(".conversation > .head .note")).to_have_text("4 of 4")
     labels = {row["sequence"]: f"r{number(card)}.{row['index']}" for row in answer["sequences"]}
-    for row, each in zip(candidates.all(), alive, strict=True):
+    for row, each in zip(beams.all(), alive, strict=True):
         expect(row.locator(".link")).to_have_text(labels[each["sequence"]])
         if each["parent"] is not None:
             expect(row).to_contain_text(f"from {labels[each['parent']]}")

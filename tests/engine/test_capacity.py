@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kvarium_engine.capacity import GIB, Capacity
-from kvarium_engine.capacity_command import Answer, Asked, answer
+from kvarium_engine.capacity_command import Asked, CapacitySum, capacity_of
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.geometry import geometry_of
 from kvarium_engine.model.weights import parameters_of, weight_bytes
@@ -86,8 +86,8 @@ def written(folder: Path, config: dict[str, Any]) -> Path:
     return folder
 
 
-def asked(model: Path, **more: Any) -> Answer:
-    return answer(Asked(str(model), **more))
+def asked(model: Path, **more: Any) -> CapacitySum:
+    return capacity_of(Asked(str(model), **more))
 
 
 # -- the numbers of real servers --------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_of_a_model_that_takes_more_than_text_the_text_model_counts(config: Path
 
 def test_it_needs_no_torch_and_loads_none(config: Path) -> None:
     program = (
-        "import sys; from kvarium_engine.capacity_command import Asked, answer; answer(Asked(sys.argv[1])).table(); "
+        "import sys; from kvarium_engine.capacity_command import Asked, capacity_of; capacity_of(Asked(sys.argv[1])).table(); "
         "print([name for name in ('torch', 'transformers', 'safetensors') if name in sys.modules])"
     )
     run = subprocess.run(

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from kvarium_engine import process
-from kvarium_engine.capacity_command import Asked, answer
+from kvarium_engine.capacity_command import Asked, capacity_of
 from kvarium_engine.commands import register
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model
@@ -239,7 +239,7 @@ def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
     given: dict[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    summed = answer(Asked(str(folder), **given))  # type: ignore[arg-type]
+    summed = capacity_of(Asked(str(folder), **given))  # type: ignore[arg-type]
     # The rest of 1 GiB is not needed to see that the sizes are the same.
     monkeypatch.setattr("kvarium_engine.model.torch_runner.KVCache", SmallCache)
     run = process.Process(options(folder, connect=backend.url, token=TOKEN, **given))
@@ -270,7 +270,7 @@ class SmallCache(KVCache):
 
 def test_the_weights_are_as_large_as_their_headers_say(folder: Path) -> None:
     parameters = sum(parameter.numel() for parameter in load_model(folder).parameters())
-    summed = answer(Asked(str(folder)))
+    summed = capacity_of(Asked(str(folder)))
     assert (summed.weights, summed.weights_from) == (4 * parameters, "from the safetensors headers")
     config, geometry = read_config(folder / "config.json")
     assert parameters_of(config, geometry) == parameters
@@ -346,7 +346,7 @@ def test_a_card_is_filled_up_to_its_share_after_a_profiling_run(
     err = capfd.readouterr().err
     assert "memory of cuda: a card: 0.5 of 0.01 GiB are 0.00: weights 0.00, largest step 0.00" in err
     gib = 1 << 30
-    summed = answer(
+    summed = capacity_of(
         Asked(
             str(folder),
             gpu_memory=card.total / gib,

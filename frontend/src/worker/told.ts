@@ -59,7 +59,7 @@ export interface Ending {
   readonly stop_reason?: number | string | null;
 }
 
-/** How a sequence ended before its request; without a reason: a candidate of a beam search that was left behind. */
+/** How a sequence ended before its request; without a reason: a beam of a search that was left behind. */
 export interface SequenceEnding {
   readonly record: number;
   readonly reason: 'stop' | 'length' | null;
