@@ -5,7 +5,7 @@ import { NONE } from '../../ledger/generated/constants';
 import type { RequestMemory } from '../../ledger/requests';
 import { Joiner, join, LOST, type Part, partsOf, type Span } from '../pieces';
 import type { Texts } from '../texts';
-import type { RankedHypothesis, Line } from '../transcripts';
+import type { Line, RankedHypothesis } from '../transcripts';
 
 export interface Said {
   readonly spans: readonly Span[];
