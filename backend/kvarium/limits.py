@@ -7,8 +7,8 @@ import typer
 
 _AGE = re.compile(r"(\d+(?:\.\d+)?)\s*([mhdw])", re.ASCII)
 _AGES = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:iB|B)?", re.IGNORECASE | re.ASCII)
-_SIZES = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+_SIZE = re.compile(r"(\d{1,18})(?:\.(\d{1,18}))?\s*([KMGT]?)(?:iB|B)?", re.IGNORECASE | re.ASCII)
+_POWERS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
 def parse_age(text: str) -> timedelta:
@@ -23,8 +23,14 @@ def parse_age(text: str) -> timedelta:
 
 
 def parse_size(text: str) -> int:
-    """Bytes: ``500M``, ``10G``, ``1.5GiB`` (powers of 1,024). Raises :class:`typer.BadParameter` for anything else."""
+    """Bytes, rounded down: ``500M``, ``10G``, ``1.5GiB`` (powers of 1,024). Raises :class:`typer.BadParameter` for anything else.
+
+    An engine reads its own sizes alike; one test asks both.
+    """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise typer.BadParameter(f"{text!r} is no size, as 500M, 10G, 1.5T or a number of bytes are")
-    return int(float(found[1]) * (1 << _SIZES[found[2].upper()]))
+    whole, rest, unit = found.groups("")
+    power = _POWERS[unit.upper()]
+    # In integers: a float holds no number of bytes above 2^53.
+    return (int(whole) << power) + (int(rest or 0) << power) // 10 ** len(rest)

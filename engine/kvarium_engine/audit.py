@@ -126,6 +126,8 @@ class Auditor:
                     n=request.params.n,
                     priority=request.priority,
                     precedence=request.precedence,
+                    beam_width=request.params.beam_width,
+                    lora_name=request.keys.lora_name,
                 )
                 for request in self.roster.requests.values()
                 if request.state is not None and request.place is not None

@@ -1,7 +1,6 @@
 """The command ``kvarium capacity``: how many blocks, tokens and requests fit, without loading a model, and without torch."""
 
 import json
-import math
 import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -17,6 +16,7 @@ from kvarium_engine.model.store import find_config, name_of
 from kvarium_engine.model.weights import weight_bytes
 from kvarium_engine.options import Options, check_sizes
 from kvarium_engine.pool_size import KV_CACHE_MEMORY_BYTES, size_for_model
+from kvarium_engine.sizes import parse_size, size
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CapacitySum:
     """The sum, and what it is made of. ``use`` and ``utilization``: of the card, where one is given."""
 
     model: ModelChoice
@@ -110,7 +110,7 @@ class Answer:
         return "\n".join([self.model.name, *(f"  {name:<{width}}  {text}" for name, text in rows)])
 
 
-def answer(asked: Asked) -> Answer:
+def capacity_of(asked: Asked) -> CapacitySum:
     """Do the sum. Raises :class:`UsageError` in one line."""
     check_dtypes(asked.dtype, asked.kv_cache_dtype)
     options = Options(
@@ -151,7 +151,7 @@ def answer(asked: Asked) -> Answer:
         sized_by = f"{KV_CACHE_MEMORY_BYTES / GIB:g} GiB, as an engine without a card takes"
     blocks, max_model_len = size_for_model(options, model, memory)
     pool = Capacity(blocks, asked.block_size, model.kv_bytes_per_token, max_model_len)
-    return Answer(model, pool, weights, weights_from, sized_by, use, options.gpu_memory_utilization)
+    return CapacitySum(model, pool, weights, weights_from, sized_by, use, options.gpu_memory_utilization)
 
 
 def refuse_other_caches(config: dict[str, Any], model: str) -> None:
@@ -196,16 +196,6 @@ def _check_card(asked: Asked) -> None:
     ):
         if number is not None:
             raise UsageError(f"--gpu-memory and {option} both size the pool: give one")
-
-
-def size(count: int) -> str:
-    """Bytes for a person; the small ones exactly too."""
-    if count < 1024:
-        return f"{count} bytes"
-    step = min(int(math.log2(count)) // 10, 4)
-    scaled = count / (1 << (10 * step))
-    text = f"{scaled:,.2f}".rstrip("0").rstrip(".") + " " + ("bytes", "KiB", "MiB", "GiB", "TiB")[step]
-    return text if step > 2 else f"{count:,} bytes ({text})"
 
 
 def register(app: typer.Typer) -> None:
@@ -255,14 +245,19 @@ def capacity(
         ),
     ] = None,
     kv_cache_memory_bytes: Annotated[
-        int | None, typer.Option(help="Size the pool by bytes of keys and values; default 1 GiB.")
+        int | None,
+        typer.Option(
+            parser=parse_size,
+            metavar="SIZE",
+            help="Size the pool by bytes of keys and values: 4G, 512MiB or a plain number; default 1 GiB.",
+        ),
     ] = None,
     num_gpu_blocks_override: Annotated[int | None, typer.Option(help="Size the pool by its blocks.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
 ) -> None:
     """Print what fits."""
     try:
-        found = answer(
+        found = capacity_of(
             Asked(
                 model=model,
                 dtype=dtype,

@@ -8,6 +8,7 @@ import typer
 
 from kvarium_engine.options import Options
 from kvarium_engine.scheduling.config import PRIORITY_AGING
+from kvarium_engine.sizes import parse_size
 
 TOKEN_VARIABLE = "KVARIUM_ENGINE_TOKEN"
 """Where the token for the backend is read from: an argument would be seen by all users of a machine."""
@@ -77,7 +78,10 @@ def engine(
     kv_cache_memory_bytes: Annotated[
         int | None,
         typer.Option(
-            help="Bytes of keys and values, instead of a number of blocks; default without a card: 1 GiB."
+            parser=parse_size,
+            metavar="SIZE",
+            help="Memory for keys and values, instead of a number of blocks: 4G, 512MiB (powers of 1,024) or a plain number "
+            "of bytes; default without a card: 1 GiB.",
         ),
     ] = None,
     gpu_memory_utilization: Annotated[

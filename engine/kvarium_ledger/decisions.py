@@ -42,7 +42,7 @@ class Submitted(Change, frozen=True, kw_only=True, tag="submitted"):
     come, first served all have 0; by priority it follows from priority and time of arrival. The victim of a preemption is
     the running one of the greatest.
 
-    ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` candidates. ``lora_name`` and ``cache_salt`` are
+    ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` beams. ``lora_name`` and ``cache_salt`` are
     the extra keys of its blocks' hashes: with other ones the same tokens are another prefix.
     """
 

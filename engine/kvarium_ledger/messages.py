@@ -23,7 +23,9 @@ class Hello(Message, frozen=True, kw_only=True, tag="hello"):
 
     ``session`` is a UUID made by the engine at its start; a link that breaks continues it. ``utc_us`` is the wall clock
     (µs since 1970) at 0 ns of the session. Sizes are in slots (tokens) and bytes; ``config`` holds vLLM's flags by
-    their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...).
+    their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...). A rank or a replica is a
+    session of its own: ``deployment`` is a name that all of one deployment bear, ``rank`` which of them this is. They are
+    for engines that have several; a reader may group sessions by them, and kvarium's own engine and server leave them be.
     """
 
     version: int

@@ -207,7 +207,7 @@ class PinColumns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`."""
+    """A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`. ``cache_salt`` is told only there: it is text."""
 
     request: int
     name: str
@@ -218,6 +218,8 @@ class RequestState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     n: int = 1
     priority: int = 0
     precedence: int = 0
+    beam_width: int | None = None
+    lora_name: str | None = None
 
 
 class SequenceState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

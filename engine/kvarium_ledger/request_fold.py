@@ -34,14 +34,7 @@ class RequestFold:
         """Follow one decision; those that change no state are passed over."""
         state = self.state
         if isinstance(decision, Submitted):
-            state.facts[decision.request] = RequestFacts(
-                decision.name,
-                decision.prompt_tokens,
-                decision.max_tokens,
-                decision.n,
-                decision.priority,
-                decision.precedence,
-            )
+            state.facts[decision.request] = _facts(decision)
         if isinstance(decision, SequenceCreated):
             if decision.sequence in state.sequences:
                 self._fail(f"sequence {decision.sequence} is created twice")
@@ -125,9 +118,7 @@ class RequestFold:
         self._gone, self._came = [], []
         for row in keyframe.requests:
             state.requests[row.request] = RequestRow(row.state, row.place)
-            state.facts[row.request] = RequestFacts(
-                row.name, row.prompt_tokens, row.max_tokens, row.n, row.priority, row.precedence
-            )
+            state.facts[row.request] = _facts(row)
         for each in keyframe.sequences:
             self._add(each.sequence, SequenceRow(each.request, each.index, each.parent))
 
@@ -144,6 +135,8 @@ class RequestFold:
                 n=facts.n,
                 priority=facts.priority,
                 precedence=facts.precedence,
+                beam_width=facts.beam_width,
+                lora_name=facts.lora_name,
             )
             for request, row in sorted(self.state.requests.items())
             if (facts := self.state.facts.get(request)) is not None
@@ -164,3 +157,16 @@ class RequestFold:
             for sequence, row in rows
             if not row.dropped
         ]
+
+
+def _facts(told: Submitted | RequestState) -> RequestFacts:
+    return RequestFacts(
+        told.name,
+        told.prompt_tokens,
+        told.max_tokens,
+        told.n,
+        told.priority,
+        told.precedence,
+        told.beam_width,
+        told.lora_name,
+    )

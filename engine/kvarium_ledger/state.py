@@ -38,6 +38,8 @@ class RequestFacts:
     n: int
     priority: int
     precedence: int
+    beam_width: int | None
+    lora_name: str | None
     sequences: list[int] = field(default_factory=list)
 
 

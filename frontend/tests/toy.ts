@@ -44,6 +44,17 @@ interface Sequence {
   table: number[];
 }
 
+/** What a submission and a keyframe both tell of a request. */
+function factsOf(id: number) {
+  return {
+    prompt_tokens: 40,
+    max_tokens: 1000,
+    precedence: id % 3,
+    ...(id % 2 === 0 ? {} : { n: 2, beam_width: 2 + (id % 3) }),
+    ...(id % 5 === 0 ? { lora_name: 'sql' } : {}),
+  };
+}
+
 interface Request {
   id: number;
   state: keyof typeof STATE_CODES;
@@ -221,8 +232,8 @@ export class Toy {
       op: this.nextOp,
       request: request.id,
       name: `toy-${request.id}`,
-      prompt_tokens: 40,
-      max_tokens: 1000,
+      ...factsOf(request.id),
+      cache_salt: 'pepper',
       state_after: 'waiting',
       place_after: request.place,
     });
@@ -376,8 +387,7 @@ export class Toy {
         name: `toy-${request.id}`,
         state: request.state,
         place: request.place,
-        prompt_tokens: 40,
-        max_tokens: 1000,
+        ...factsOf(request.id),
       })),
       sequences: this.requests.flatMap((request) =>
         request.sequences.map((sequence, index) => ({ sequence: sequence.id, request: request.id, index })),

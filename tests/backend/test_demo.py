@@ -50,6 +50,7 @@ def test_a_model_runs_the_conversations_on_a_small_pool(installed: set[str]) -> 
         (["--num-gpu-blocks-override", "40"], "96"),
         (["--num-gpu-blocks-override=40"], "96"),
         (["--kv-cache-memory-bytes", "1000000000"], "96"),
+        (["--kv-cache-memory-bytes=4GiB"], "96"),
         (["--max-num-seqs=64"], "16"),
         (["--max-num-seqs", "256"], "128"),
         (["--max-num-batched-tokens", "512"], "128"),

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from kvarium.limits import parse_size
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.verify import verify
@@ -264,22 +263,6 @@ def test_a_server_that_does_not_tell_where_it_is_is_named(run: Run, copy: Path) 
     holder.communicate("")
     assert "a kvarium server records into" in one_line(done.stderr)
     assert len(ids(copy)) == 3
-
-
-@pytest.mark.parametrize(
-    ("text", "bytes"),
-    [
-        ("0", 0),
-        ("700", 700),
-        ("1K", 1024),
-        ("1.5k", 1536),
-        ("2 MiB", 2 << 20),
-        ("10G", 10 << 30),
-        ("1TB", 1 << 40),
-    ],
-)
-def test_a_size_is_read_as_people_write_it(text: str, bytes: int) -> None:
-    assert parse_size(text) == bytes
 
 
 @pytest.mark.parametrize("text", ["", "G", "-1", "1e9", "10X", "1.2.3", "٣"])

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,35 @@ from kvarium.sql.schema import DECISION, TABLES
 from kvarium.sql.walk import Batch, Steps
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns, u32
-from kvarium_ledger.decisions import AnyDecision, SequenceCreated
+from kvarium_ledger.decisions import AnyDecision, Finished, SequenceCreated, Submitted
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import CARRIED_BY, NONE, Cause, Operation, Pin
-from kvarium_ledger.records import ContentKeys, Contents, Digest, Gap, Keyframe, Step, Text
+from kvarium_ledger.records import (
+    ContentKeys,
+    Contents,
+    Digest,
+    Gap,
+    Keyframe,
+    RequestState,
+    Step,
+    Text,
+)
 from tests.backend.hand_engine import BLOCKS, SIZE, decoded, record_of
 from tests.backend.running_server import running
 from tests.backend.sql_answers import ask
 
 MIB = 1 << 20
+FROM_RECORDS = ("stop_reason", "precedence", "beam_width", "lora_name")
+"""The columns of ``request`` that the index does not have."""
+
+
+class Nothing:
+    """A walk over no records."""
+
+    done = total = 0
+
+    def __iter__(self) -> Iterator[Batch]:
+        return iter(())
 
 
 @pytest.fixture(scope="module")
@@ -212,11 +232,53 @@ def test_steps_are_what_the_index_says_of_them(mixed_reader: Reader, steps: list
 
 def test_requests_and_landmarks_are_those_of_the_index(mixed_reader: Reader) -> None:
     for name, rows in (("request", mixed_reader.requests(1)), ("landmark", mixed_reader.landmarks(1))):
-        columns = TABLES[name].names
-        assert ask(mixed_reader, f"SELECT * FROM {name} ORDER BY ALL") == sorted(
+        columns = [column for column in TABLES[name].names if column not in FROM_RECORDS]
+        assert ask(mixed_reader, f"SELECT {', '.join(columns)} FROM {name} ORDER BY ALL") == sorted(
             (tuple(row[column] for column in columns) for row in rows), key=lambda row: row[:3]
         )
         assert rows
+
+
+def told_of_requests(frames: list[bytes]) -> list[tuple[Any, ...]]:
+    """``request`` and what the index does not have of it, as the frames tell it."""
+    found: dict[int, list[Any]] = {}
+    for record in map(decoded, frames):
+        told: list[Submitted | RequestState] = []
+        if isinstance(record, Step):
+            told += [decision for decision in record.decisions if isinstance(decision, Submitted)]
+        elif isinstance(record, Keyframe):
+            told += record.requests
+        for row in told:
+            found[row.request] = [None, row.precedence, row.beam_width, row.lora_name]
+        for decision in record.decisions if isinstance(record, Step) else ():
+            if isinstance(decision, Finished) and decision.stop_reason is not None:
+                found[decision.request][0] = str(decision.stop_reason)
+    return [(request, *rest) for request, rest in sorted(found.items())]
+
+
+def test_what_the_index_has_not_of_a_request_comes_from_its_decisions(
+    recorded: tuple[Path, str], frames: list[bytes]
+) -> None:
+    database = open_for_reading(str(recorded[0]))
+    reader = Reader(database)
+    rows = ask(reader, f"SELECT request, {', '.join(FROM_RECORDS)} FROM request ORDER BY request")
+    assert rows == told_of_requests(frames)
+    assert {row[1] for row in rows} == {None, "7", "END"}
+    assert {row[3] for row in rows} == {None, 2, 4}
+    assert {row[4] for row in rows} == {None, "sql"}
+    assert len({row[2] for row in rows}) > 20
+    database.close()
+
+
+def test_of_the_index_alone_no_chunk_is_read(mixed_reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[int] = []
+    monkeypatch.setattr(
+        "kvarium.sql.loading.Walk", lambda reader, session, *_: walked.append(session) or Nothing()
+    )
+    assert ask(mixed_reader, "SELECT count(*) > 0, min(name) IS NOT NULL FROM request") == [(True, True)]
+    assert walked == []
+    ask(mixed_reader, "SELECT max(precedence) FROM request")
+    assert walked == [1]
 
 
 def test_sequences_live_from_their_creation_to_their_end(mixed_reader: Reader, records: list[bytes]) -> None:
@@ -317,6 +379,10 @@ def test_after_a_gap_nothing_is_guessed(db: Path, frames: list[bytes]) -> None:
     late = ask(reader, "SELECT op, generation FROM block_event WHERE step >= 200 ORDER BY op")
     assert late == [(row[0], row[6]) for row in block_events(own, BLOCKS) if row[1] >= 200]
     assert ask(reader, "SELECT count(*) > 0 FROM sequence WHERE ending = 'lost'") == [(True,)]
+    known = ask(reader, f"SELECT request, {', '.join(FROM_RECORDS)} FROM request ORDER BY request")
+    told = {row[0]: row for row in told_of_requests(own)}
+    assert [row for row in known if row[0] in told] == [told[row[0]] for row in known if row[0] in told]
+    assert len(told) > 20
     unnumbered = ask(reader, "SELECT min(record), count(*) FROM token WHERE number IS NULL")
     assert unnumbered[0][0] > 299 and unnumbered[0][1] > 0
     database.close()

@@ -136,14 +136,14 @@ def test_the_answers_of_a_beam_search_are_those_that_the_engine_found_as_of_any_
         if isinstance(decision, Hypothesis)
     ]
     searches = [request for request in run.asked.values() if request.params.beam_width and request.created]
-    assert {answer.reason for request in searches for answer in request.answers} == {"stop", "length"}
+    assert {answer.reason for request in searches for answer in request.hypotheses} == {"stop", "length"}
     for request in searches:
         url = f"/sessions/{session}/requests/{request.id}/tokens"
         answer = server.get(url)
         assert answer["facts"]["beam_width"] == request.params.beam_width
         told = answer["hypotheses"]
         assert [(row["score"], row["tokens"], row["reason"]) for row in told] == [
-            (each.score, each.tokens.tolist(), each.reason) for each in request.answers
+            (each.score, each.tokens.tolist(), each.reason) for each in request.hypotheses
         ]
         assert [row["rank"] for row in told] == list(range(len(told)))
         for record in {record for record, decision in found if decision.request == request.id}:
@@ -198,6 +198,7 @@ def test_a_request_tells_its_sequences_and_what_each_sampled_itself(
         assert answer["submitted"] == indexed["submitted_record"]
         width = answer["facts"].pop("beam_width")
         assert width == run.asked[request].params.beam_width
+        assert answer["facts"].pop("lora_name") == run.asked[request].keys.lora_name
         assert answer["facts"] == {name: indexed[name] for name in answer["facts"]}
         assert len(answer["facts"]) == 5
         ending = answer["ending"]

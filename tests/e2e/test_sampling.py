@@ -152,7 +152,30 @@ def test_how_likely_tokens_were_is_shown_where_it_was_asked_for(open_page: Pages
         expect(page.get_by_label("shade by probability")).to_have_count(0)
 
 
-def test_a_beam_search_shows_its_candidates_and_its_answers_as_of_any_record(
+def test_a_request_that_ended_before_the_page_came_is_shown_at_the_live_end(
+    open_page: Pages, tmp_path: Path
+) -> None:
+    engine = Mirrored(num_blocks=24, block_size=4, runner=LikelyRunner())
+    engine.submit(3, max_tokens=7)
+    engine.submit(5, max_tokens=9)
+    engine.run()
+    encoder = Encoder(24, pieces=engine.engine.runner.vocabulary)
+    frames = [frame for sealed in engine.sealed for _, frame in encoder.encode(sealed)]
+    with serving(tmp_path / "ended.db") as server:
+        link = server.engine(num_blocks=24, block_size=4)
+        link.send(frames)
+        link.wait_acked(record_of(frames[-1]))
+        page = open_page(f"{server.url}/?session={link.hello.session}&request=1")
+        ready(page)
+        # Nothing that this page folds tells of any request: the server does.
+        expect(page.locator(".inspector")).to_contain_text("finished · length at step")
+        tokens = told(page, "requests/1/tokens")["sequences"][0]["tokens"]
+        assert len(tokens) == 9
+        pieces = {int(token): piece for token, piece in told(page, "pieces")["pieces"].items()}
+        expect(page.locator(".inspector .said.sampled")).to_contain_text(words(tokens, pieces).strip())
+
+
+def test_a_beam_search_shows_its_beams_and_its_answers_as_of_any_record(
     idle: ServerProcess, open_page: Pages
 ) -> None:
     page = playground(idle, open_page)
@@ -187,11 +210,11 @@ def test_a_beam_search_shows_its_candidates_and_its_answers_as_of_any_record(
         if row["created"] <= record and not (row["ending"] and row["ending"]["record"] <= record)
     ]
     assert len(alive) == 4
-    candidates = inspector.locator(".conversation > .voice")
-    expect(candidates).to_have_count(4)
+    beams = inspector.locator(".conversation > .voice")
+    expect(beams).to_have_count(4)
     expect(inspector.locator(".conversation > .head .note")).to_have_text("4 of 4")
     labels = {row["sequence"]: f"r{number(card)}.{row['index']}" for row in answer["sequences"]}
-    for row, each in zip(candidates.all(), alive, strict=True):
+    for row, each in zip(beams.all(), alive, strict=True):
         expect(row.locator(".link")).to_have_text(labels[each["sequence"]])
         if each["parent"] is not None:
             expect(row).to_contain_text(f"from {labels[each['parent']]}")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from kvarium_engine.audit import default_interval
+from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Step
 from tests.engine.mirrored import Mirrored, table
@@ -169,6 +170,18 @@ def test_a_mirror_that_begins_at_a_later_keyframe_follows_as_well() -> None:
         assert fold.apply(record) == []
     assert fold.lanes.digest() == engine.fold.lanes.digest()
     assert at
+
+
+def test_a_keyframe_tells_of_each_request_what_the_ledger_does() -> None:
+    engine = Mirrored(num_blocks=64, policy="priority", priority_aging=100)
+    engine.submit(40, priority=2)
+    engine.submit(40, beam_width=3, n=2, priority=-1, keys=ExtraKeys("sql", "pepper"))
+    engine.step(3)
+    engine.submit(40, keys=ExtraKeys("law"))
+    engine.step()
+    rows = engine.engine.snapshot().requests
+    assert rows == engine.fold.keyframe(0).requests
+    assert [(row.beam_width, row.lora_name) for row in rows] == [(None, None), (3, "sql"), (None, "law")]
 
 
 def test_a_keyframe_in_between_seals_what_was_done_since_the_last_step() -> None:

@@ -213,23 +213,23 @@ def test_a_search_tells_its_width_its_answers_and_ends_once() -> None:
     assert (submitted.beam_width, submitted.n) == (4, 2)
     found = engine.decisions(Hypothesis)
     best = sorted(found, key=lambda each: -each.score)[:2]
-    assert [each.score for each in best] == [answer.score for answer in request.answers[:2]]
-    for each, answer in zip(best, request.answers, strict=False):
+    assert [each.score for each in best] == [answer.score for answer in request.hypotheses[:2]]
+    for each, answer in zip(best, request.hypotheses, strict=False):
         assert (each.tokens + 1, each.token, each.reason) == (
             len(answer.tokens),
             answer.tokens[-1],
             answer.reason,
         )
     [finished] = engine.decisions(Finished)
-    assert finished.reason == request.answers[0].reason
-    assert {answer.reason for answer in request.answers} == {"stop", "length"}
+    assert finished.reason == request.hypotheses[0].reason
+    assert {answer.reason for answer in request.hypotheses} == {"stop", "length"}
 
 
 def test_a_search_whose_tokens_are_all_barred_ends_without_an_answer() -> None:
     engine = Mirrored(runner=Beams({(0, 0): GONE}))
     request = engine.submit(20, max_tokens=6, beam_width=2)
     engine.run()
-    assert not request.answers
+    assert not request.hypotheses
     assert [finished.reason for finished in engine.decisions(Finished)] == ["length"]
     engine.assert_nothing_leaks()
 
@@ -326,7 +326,7 @@ def test_beams_go_on_together_however_small_the_budget_is(caching: bool) -> None
             waits += bool(resumed and first.state is None and beams.state == "running" and computed == 0)
         assert (waits > 0) == (blocks < 60), "the chunks of a resumption took several steps"
         engine.assert_nothing_leaks()
-        return [answer.tokens.tolist() for answer in beams.answers]
+        return [answer.tokens.tolist() for answer in beams.hypotheses]
 
     assert said(32, 5) == said(60, 64)
 
@@ -359,7 +359,7 @@ def outcome(blocks: int, seed: int, **how: Any) -> tuple[list[Any], int, bool]:
     engine.assert_nothing_leaks()
     engine.undo_all()
     said = [
-        (request.id, [(answer.score, answer.tokens.tolist(), answer.reason) for answer in request.answers])
+        (request.id, [(answer.score, answer.tokens.tolist(), answer.reason) for answer in request.hypotheses])
         for request in requests
     ]
     plain = {request.id for request in requests if request.params.beam_width is None}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kvarium_engine.capacity import GIB, Capacity
-from kvarium_engine.capacity_command import Answer, Asked, answer, size
+from kvarium_engine.capacity_command import Asked, CapacitySum, capacity_of
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.geometry import geometry_of
 from kvarium_engine.model.weights import parameters_of, weight_bytes
@@ -86,8 +86,8 @@ def written(folder: Path, config: dict[str, Any]) -> Path:
     return folder
 
 
-def asked(model: Path, **more: Any) -> Answer:
-    return answer(Asked(str(model), **more))
+def asked(model: Path, **more: Any) -> CapacitySum:
+    return capacity_of(Asked(str(model), **more))
 
 
 # -- the numbers of real servers --------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def test_of_a_model_that_takes_more_than_text_the_text_model_counts(config: Path
 
 def test_it_needs_no_torch_and_loads_none(config: Path) -> None:
     program = (
-        "import sys; from kvarium_engine.capacity_command import Asked, answer; answer(Asked(sys.argv[1])).table(); "
+        "import sys; from kvarium_engine.capacity_command import Asked, capacity_of; capacity_of(Asked(sys.argv[1])).table(); "
         "print([name for name in ('torch', 'transformers', 'safetensors') if name in sys.modules])"
     )
     run = subprocess.run(
@@ -363,19 +363,20 @@ def test_the_command_ends_with_2_and_one_line(config: Path, tmp_path: Path) -> N
     assert "known is smollm2-135m" in run.stderr
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (0, "0 bytes"),
-        (1023, "1023 bytes"),
-        (46080, "46,080 bytes (45 KiB)"),
-        (2 << 20, "2,097,152 bytes (2 MiB)"),
-        (GIB, "1 GiB"),
-        (3 << 50, "3,072 TiB"),
-    ],
-)
-def test_sizes_read_well(count: int, text: str) -> None:
-    assert size(count) == text
+@pytest.mark.parametrize(("given", "gib"), [("4G", 4), ("1.5GiB", 1.5), ("512MiB", 0.5), (str(GIB), 1)])
+def test_the_memory_is_given_as_people_write_it(given: str, gib: float, config: Path) -> None:
+    run = kvarium(config, "--kv-cache-memory-bytes", given, "--json")
+    assert run.returncode == 0, run.stderr
+    facts = json.loads(run.stdout)
+    assert facts["kv_cache_bytes"] == gib * GIB
+    assert (facts["num_gpu_blocks"], facts["sized_by"]) == (gib * 512, "--kv-cache-memory-bytes")
+
+
+@pytest.mark.parametrize("given", ["4X", "-4G", "all"])
+def test_a_memory_that_is_no_size_is_refused_with_examples(given: str, config: Path) -> None:
+    run = kvarium(config, f"--kv-cache-memory-bytes={given}")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert f"{given!r} is no size, as 512MiB, 4G" in " ".join(run.stderr.split())
 
 
 # -- the engine's options ---------------------------------------------------------------------------------------------

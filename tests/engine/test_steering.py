@@ -344,7 +344,7 @@ def test_a_conversation_goes_on_from_the_best_answer_of_a_beam_search() -> None:
     request = engine.roster.find("b")
     assert request is not None
     engine.run()
-    assert list(request.told) == list(request.prompt) + list(request.answers[0].tokens)
+    assert list(request.told) == list(request.prompt) + list(request.hypotheses[0].tokens)
     assert len(request.told) == 4 + 5
 
 

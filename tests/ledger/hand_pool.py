@@ -74,6 +74,11 @@ class HandPool:
                 name=f"r{request}",
                 prompt_tokens=3,
                 max_tokens=9,
+                priority=request % 3,
+                precedence=100 * (request % 3) + request,
+                beam_width=(None, None, 2, 4)[request % 4],
+                lora_name="sql" if request % 5 == 1 else None,
+                cache_salt="pepper" if request % 5 == 1 else None,
             )
         )
         self.ledger.prompt(request, b"\1\0\0\0", "a")
@@ -248,5 +253,12 @@ class HandPool:
             self.ledger.decide(Aborted(op=op, request=request, state_before="preempted", place_before=0.5))
         else:
             self.ledger.decide(
-                Finished(op=op, request=request, state_before=state, place_before=place, reason="stop")
+                Finished(
+                    op=op,
+                    request=request,
+                    state_before=state,
+                    place_before=place,
+                    reason="stop",
+                    stop_reason=(None, 7, "END")[request % 3],
+                )
             )

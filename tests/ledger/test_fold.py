@@ -12,12 +12,22 @@ from hypothesis import strategies as st
 from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import Hypothesis
+from kvarium_ledger.decisions import Hypothesis, Submitted
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed, StepTimes, TokenLogprobs
 from kvarium_ledger.operations import NONE
-from kvarium_ledger.records import AnyRecord, Digest, Gap, Keyframe, Logprobs, Operations, Step, Text
+from kvarium_ledger.records import (
+    AnyRecord,
+    Digest,
+    Gap,
+    Keyframe,
+    Logprobs,
+    Operations,
+    RequestState,
+    Step,
+    Text,
+)
 from kvarium_ledger.state import BLOCK_COLUMNS, BlockState, ContentParents
 from tests.ledger.hand_pool import HandPool
 
@@ -108,6 +118,28 @@ def test_batch_fold_equals_the_exact_fold(seed: int) -> None:
             np.testing.assert_array_equal(
                 getattr(batch, f"np_{name}"), getattr(fold.state.blocks, f"np_{name}")
             )
+
+
+def test_a_keyframe_tells_all_that_a_submission_tells_of_a_request_but_its_salt() -> None:
+    """Who joins by a keyframe knows as much as who was there, but for what is text."""
+    moves = {"op", "state_before", "place_before", "state_after", "place_after"}
+    told = set(Submitted.__struct_fields__) - moves - {"cache_salt"}
+    assert set(RequestState.__struct_fields__) == told | {"state", "place"}
+    _, records = session(8, steps=60)
+    fold = Fold(BLOCKS, SIZE)
+    submitted: dict[int, Submitted] = {}
+    seen = 0
+    for record in records:
+        fold.apply(record)
+        for decision in record.decisions if isinstance(record, Step) else ():
+            if isinstance(decision, Submitted):
+                submitted[decision.request] = decision
+        for row in fold.keyframe(0).requests:
+            assert {name: getattr(row, name) for name in told} == {
+                name: getattr(submitted[row.request], name) for name in told
+            }
+            seen += row.beam_width is not None and row.lora_name is not None
+    assert seen, "a beam search with an adapter was in some keyframe"
 
 
 @given(seed=st.integers(0, 10**9), at=st.integers(1, 12))

@@ -54,7 +54,7 @@ def searched(
 
 
 def answers(request: Request) -> Answers:
-    return [(each.tokens.tolist(), each.score) for each in request.answers[: request.params.n]]
+    return [(each.tokens.tolist(), each.score) for each in request.hypotheses[: request.params.n]]
 
 
 def assert_same(mine: Answers, theirs: Answers) -> None:
@@ -94,7 +94,7 @@ def test_answers_are_those_of_transformers(
     for request, how in asked:
         ids, eos = request.prompt.tolist(), None if ignore_eos else EOS
         assert_same(answers(request), searched(plain, ids, width, 24, request.params.n, eos, **how))
-        reasons |= {answer.reason for answer in request.answers}
+        reasons |= {answer.reason for answer in request.hypotheses}
     assert reasons == ({"length"} if ignore_eos else {"stop", "length"})
     engine.assert_nothing_leaks()
 
@@ -168,7 +168,7 @@ def test_stop_ids_are_further_end_tokens(paged: PreTrainedModel, plain: PreTrain
     reasons = set()
     for request in asked:
         assert_same(answers(request), searched(plain, request.prompt.tolist(), 3, 20, 3, [9, 40, 52]))
-        reasons |= {(answer.reason, answer.stop_reason) for answer in request.answers}
+        reasons |= {(answer.reason, answer.stop_reason) for answer in request.hypotheses}
     assert ("stop", 9) in reasons or ("stop", 40) in reasons or ("stop", 52) in reasons
     assert {finished.stop_reason for finished in engine.decisions(Finished)} <= {9, 40, 52, None}
 
@@ -178,8 +178,8 @@ def test_a_vocabulary_smaller_than_the_candidates_is_searched_whole() -> None:
     engine = Paged(made(config))
     request = engine.ask([1, 2, 3], 4, n=6, beam_width=6, ignore_eos=True)
     engine.run()
-    assert len(request.answers) == 6
-    assert len({tuple(answer.tokens) for answer in request.answers}) == 6
+    assert len(request.hypotheses) == 6
+    assert len({tuple(answer.tokens) for answer in request.hypotheses}) == 6
     engine.assert_nothing_leaks()
 
 

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 import torch
+import typer
+from typer.testing import CliRunner
 
 from kvarium_engine import process
-from kvarium_engine.capacity_command import Asked, answer
+from kvarium_engine.capacity_command import Asked, capacity_of
+from kvarium_engine.commands import register
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model
 from kvarium_engine.model.geometry import Geometry, read_config
@@ -67,6 +70,26 @@ def test_the_pool_is_sized_by_blocks_or_by_bytes(folder: Path) -> None:
     for fp8 in ("fp8", "fp8_e4m3"):
         quarter = options(folder, kv_cache_dtype=fp8, kv_cache_memory_bytes=102_400)
         assert resolve(quarter).config.num_blocks == 100, "a block in FP8 takes 1,024 bytes, not 4,096"
+
+
+@pytest.mark.parametrize(
+    ("given", "blocks"), [("1MiB", 256), ("4M", 1024), ("1.5 MiB", 384), ("0.25G", 65_536), ("100000", 24)]
+)
+def test_the_pool_is_sized_by_bytes_as_people_write_them(
+    folder: Path, given: str, blocks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[Options] = []
+
+    def run(options: Options) -> int:
+        ran.append(options)
+        return 0
+
+    monkeypatch.setattr(process, "run", run)
+    app = typer.Typer()
+    register(app)
+    done = CliRunner().invoke(app, ["--model", str(folder), "--kv-cache-memory-bytes", given])
+    assert done.exit_code == 0, done.output
+    assert [resolve(options).config.num_blocks for options in ran] == [blocks]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +239,7 @@ def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
     given: dict[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    summed = answer(Asked(str(folder), **given))  # type: ignore[arg-type]
+    summed = capacity_of(Asked(str(folder), **given))  # type: ignore[arg-type]
     # The rest of 1 GiB is not needed to see that the sizes are the same.
     monkeypatch.setattr("kvarium_engine.model.torch_runner.KVCache", SmallCache)
     run = process.Process(options(folder, connect=backend.url, token=TOKEN, **given))
@@ -247,7 +270,7 @@ class SmallCache(KVCache):
 
 def test_the_weights_are_as_large_as_their_headers_say(folder: Path) -> None:
     parameters = sum(parameter.numel() for parameter in load_model(folder).parameters())
-    summed = answer(Asked(str(folder)))
+    summed = capacity_of(Asked(str(folder)))
     assert (summed.weights, summed.weights_from) == (4 * parameters, "from the safetensors headers")
     config, geometry = read_config(folder / "config.json")
     assert parameters_of(config, geometry) == parameters
@@ -323,7 +346,7 @@ def test_a_card_is_filled_up_to_its_share_after_a_profiling_run(
     err = capfd.readouterr().err
     assert "memory of cuda: a card: 0.5 of 0.01 GiB are 0.00: weights 0.00, largest step 0.00" in err
     gib = 1 << 30
-    summed = answer(
+    summed = capacity_of(
         Asked(
             str(folder),
             gpu_memory=card.total / gib,

@@ -152,4 +152,5 @@ def _request(known: Known, state: Standing, place: float) -> RequestState:
         max_tokens=request.max_tokens,
         priority=request.priority,
         precedence=known.precedence,
+        lora_name=request.lora_request.name if request.lora_request else None,
     )

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.recording.database import Database
-from kvarium.sql.messages import Answer, Failure, Question
+from kvarium.sql.messages import Failure, Outcome, Question
 
 router = APIRouter(prefix="/api")
 
@@ -82,7 +82,7 @@ def _address(database: Database) -> str:
     return database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-async def _answer(question: Question, request: Request) -> Answer:
+async def _answer(question: Question, request: Request) -> Outcome:
     """Ask a process of its own. It is killed when it does not end in time, or when nobody waits for it any more."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "kvarium.sql.process"),
@@ -102,7 +102,7 @@ async def _answer(question: Question, request: Request) -> Answer:
         output, _ = asking.result()
         if process.returncode or not output:
             return Failure(message=_crashed(process.returncode, question), fault="memory")
-        return msgspec.msgpack.decode(output, type=Answer)
+        return msgspec.msgpack.decode(output, type=Outcome)
     finally:
         leaving.cancel()
         if process.returncode is None:

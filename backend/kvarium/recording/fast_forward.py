@@ -49,6 +49,8 @@ class _Decision(msgspec.Struct):
     n: int = 1
     priority: int = 0
     precedence: int = 0
+    beam_width: int | None = None
+    lora_name: str | None = None
     sequence: int = 0
     index: int = 0
     parent: int | None = None
@@ -203,6 +205,8 @@ class FastState:
                 n=decision.n,
                 priority=decision.priority,
                 precedence=decision.precedence,
+                beam_width=decision.beam_width,
+                lora_name=decision.lora_name,
             )
         elif before is not None:
             self._requests[decision.request] = msgspec.structs.replace(before, state=state, place=place)

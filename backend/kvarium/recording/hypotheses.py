@@ -1,4 +1,4 @@
-"""What a beam search has found: its whole answers, the best first, with their tokens.
+"""What a beam search has found: its hypotheses, the best first, with their tokens.
 
 hypothesis of r21.4: 3 tokens, then 2        said by r21.4 before that step, of them 2 by its parent
 ──▶ [ 271  318  9 ] + 2                      271 318 │ 9
@@ -11,8 +11,8 @@ from kvarium_ledger.decisions import Hypothesis
 from kvarium_ledger.records import Step
 
 
-class Answer(msgspec.Struct, kw_only=True):
-    """A whole answer; of rank 0 is the best. The ``tokens`` (None: lost) end with that by which it ended.
+class RankedHypothesis(msgspec.Struct, kw_only=True):
+    """A whole answer that was found; of rank 0 is the best. The ``tokens`` (None: lost) end with that by which it ended.
 
     ``sequence`` had sampled all but the last of them before the step of ``record``.
     """
@@ -26,10 +26,10 @@ class Answer(msgspec.Struct, kw_only=True):
     tokens: list[int | None] | None
 
 
-def answers(found: list[tuple[Hypothesis, Step]], sequences: list[Sampled]) -> list[Answer]:
+def ranked(found: list[tuple[Hypothesis, Step]], sequences: list[Sampled]) -> list[RankedHypothesis]:
     """What was ``found``, each in its step, in that order; of equal scores the earlier is the better."""
     return [
-        Answer(
+        RankedHypothesis(
             rank=rank,
             sequence=each.sequence,
             score=each.score,

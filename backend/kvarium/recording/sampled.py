@@ -18,7 +18,7 @@ class Likely(msgspec.Struct, kw_only=True):
 
 
 class SequenceEnding(msgspec.Struct, kw_only=True):
-    """How a sequence ended before its request did; no ``reason``: a candidate of a beam search that was left behind."""
+    """How a sequence ended before its request did; no ``reason``: a beam of a search that was left behind."""
 
     record: int
     reason: str | None = None

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 
 from kvarium.errors import OutOfRangeError
 from kvarium.recording import tables
-from kvarium.recording.hypotheses import Answer, answers
+from kvarium.recording.hypotheses import RankedHypothesis, ranked
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
 from kvarium.recording.sampled import Sampled, SequenceEnding, likely, line_of
@@ -58,7 +58,7 @@ class Facts(msgspec.Struct, kw_only=True):
     n: int
     priority: int
     beam_width: int | None = None
-    """None: no beam search, or its submission is lost."""
+    lora_name: str | None = None
 
 
 class Transcript(msgspec.Struct, kw_only=True):
@@ -78,7 +78,7 @@ class Transcript(msgspec.Struct, kw_only=True):
     why: str | None = None
     gaps: list[tuple[int, int]] = []
     sequences: list[Sampled] = []
-    hypotheses: list[Answer] = []
+    hypotheses: list[RankedHypothesis] = []
     """All that a beam search had found by then, the best first: the first ``n`` are its answers when it has ended."""
 
     def of(self, sequence: int) -> dict[str, Any]:
@@ -239,7 +239,8 @@ def _facts(row: Submitted | RequestState) -> Facts:
         max_tokens=row.max_tokens,
         n=row.n,
         priority=row.priority,
-        beam_width=row.beam_width if isinstance(row, Submitted) else None,
+        beam_width=row.beam_width,
+        lora_name=row.lora_name,
     )
 
 
@@ -384,5 +385,5 @@ class _Collector:
             why=why,
             gaps=self._gaps,
             sequences=sequences,
-            hypotheses=answers(self._found, sequences),
+            hypotheses=ranked(self._found, sequences),
         )

@@ -47,11 +47,11 @@ def _column(kind: str, values: list[Any]) -> np.ndarray:
         return floats(values)
     if kind == "BOOLEAN":
         return objects(values)
-    return objects([_text(value) for value in values])
+    return objects([text_of(value) for value in values])
 
 
-def _text(value: object) -> str | None:
-    """A hash in hexadecimal; a stop id as its digits."""
+def text_of(value: object) -> str | None:
+    """A value of any kind in a column of texts: a hash in hexadecimal; a stop id as its digits."""
     if isinstance(value, bytes):
         return value.hex()
     return None if value is None else str(value)
@@ -115,7 +115,7 @@ class SequenceLives(Builder):
             "ended_time": step.sealed,
             "ending": "dropped" if isinstance(decision, SequenceDropped) else _KINDS[type(decision)],
             "reason": getattr(decision, "reason", None),
-            "stop_reason": _text(getattr(decision, "stop_reason", None)),
+            "stop_reason": text_of(getattr(decision, "stop_reason", None)),
         }
         for sequence in sequences:
             row = self._rows[sequence]

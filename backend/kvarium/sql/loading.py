@@ -10,6 +10,7 @@ from kvarium.sql.block_events import BlockEvents
 from kvarium.sql.builder import Builder, Columns, Session, numbers, objects
 from kvarium.sql.decisions import Decisions, SequenceLives
 from kvarium.sql.plan import Read
+from kvarium.sql.requests import Requests
 from kvarium.sql.schema import ENUMS, FIRST_CODE, TABLES
 from kvarium.sql.steps import USAGE, StepRows
 from kvarium.sql.texts import Contents, Tokens
@@ -49,10 +50,15 @@ class Loading:
 
     def load(self) -> None:
         """Fill them all."""
-        for name, rows in (("request", self._reader.requests), ("landmark", self._reader.landmarks)):
-            if name in self._reads:
-                self._insert_rows(name, rows(self._number))
-        builders = {name: self._builder(name) for name in self._reads if name in (*_BUILDERS, "step")}
+        builders: dict[str, Builder] = {}
+        for name in self._reads:
+            if name == "landmark":
+                self._insert_rows(name, self._reader.landmarks(self._number))
+            else:
+                builders[name] = self._builder(name)
+        requests = builders.get("request")
+        if isinstance(requests, Requests) and not requests.needs_walk:
+            self._insert("request", builders.pop("request").finish())
         if builders:
             self._walk(builders)
 
@@ -63,6 +69,8 @@ class Loading:
 
     def _builder(self, name: str) -> Builder:
         columns = self._columns(name)
+        if name == "request":
+            return Requests(self.session, columns, self._reader.requests(self._number))
         if name == "step":
             needs_index = not set(USAGE).isdisjoint(columns)
             return StepRows(self.session, columns, self._reader.steps(self._number) if needs_index else {})

@@ -35,4 +35,4 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     column: int | None = None
 
 
-Answer = Rows | Failure
+Outcome = Rows | Failure

@@ -16,7 +16,7 @@ from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.sql.errors import QueryError
-from kvarium.sql.messages import Answer, Failure, Question, Rows
+from kvarium.sql.messages import Failure, Outcome, Question, Rows
 from kvarium.sql.query import Limits, Query, plain
 from kvarium.sql.sandbox import bound_memory
 
@@ -24,7 +24,7 @@ _ANSWER_BYTES = 16 << 20
 """Rows are given until their JSON has so many bytes."""
 
 
-def answer(question: Question) -> Answer:
+def answer(question: Question) -> Outcome:
     """Run the query."""
     limits = Limits(question.seconds, question.memory_bytes, question.threads)
     try:

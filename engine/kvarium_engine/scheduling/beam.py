@@ -1,21 +1,22 @@
-"""A beam search: which continuations of which beams live on, and which whole answers are found.
+"""A beam search: which continuations of which beams live on, and which hypotheses are found.
 
     width 2, after step 4            step 5: each beam's likeliest tokens           what becomes of them
 
     beam 0  −1.2  "the cat" ──┬──▶  −1.5  "the cat sat"                             beam 0, child of 0
-                              └──▶  −2.1  "the cat."    an end token                an answer, −2.1 ÷ 5 ^ penalty
+                              └──▶  −2.1  "the cat."    an end token                a hypothesis, −2.1 ÷ 5 ^ penalty
     beam 1  −1.9  "a cat"  ───┬──▶  −2.3  "a cat sat"                               beam 1, child of 1
                               └──▶  −2.9  "a cat is"                                nothing
 
 The rules are those of transformers' ``generate`` with ``num_beams`` and without sampling, so that tokens, scores and the order
-of the answers are its own: sums in f32; of all continuations the ``(1 + end tokens) × width`` best are looked at, so that
+of the hypotheses are its own: sums in f32; of all continuations the ``(1 + end tokens) × width`` best are looked at, so that
 enough of them go on; an end counts only among the ``width`` best; and what is over is decided by ``early_stopping``:
 
-    True      as soon as there are ``width`` answers
-    False     when the best beam, were it to end at once, would not be better than the worst of ``width`` answers
+    True      as soon as there are ``width`` hypotheses
+    False     when the best beam, were it to end at once, would not be better than the worst of ``width`` hypotheses
     "never"   when it would not be even if it went on to the greatest length at no cost (with a penalty above 0)
 
-Of equal scores the earlier one goes first: that of the better beam, and of one beam the likelier token.
+Of equal scores the earlier one goes first: that of the better beam, and of one beam the likelier token. A *candidate* is a token
+that a beam may go on with, a *hypothesis* a whole answer; the answers of a request are its ``n`` best hypotheses.
 """
 
 from array import array
@@ -42,8 +43,8 @@ class Continuation(NamedTuple):
     score: float
 
 
-class Found(NamedTuple):
-    """A whole answer: the ``parent``-th beam, and ``token``, by which it ended; ``score`` has the length penalty in it."""
+class FoundHypothesis(NamedTuple):
+    """A hypothesis as a step finds it: the ``parent``-th beam, and ``token``, by which it ended; ``score`` has the length penalty in it."""
 
     parent: int
     token: int
@@ -55,12 +56,12 @@ class BeamStep(NamedTuple):
     """What one step led to. ``beams`` are in the order of their scores, the best first."""
 
     beams: list[Continuation]
-    found: list[Found]
+    found: list[FoundHypothesis]
     over: bool
 
 
-class Answer(NamedTuple):
-    """A whole answer with its text: ``tokens`` are the sampled ones, that by which it ended included."""
+class KeptHypothesis(NamedTuple):
+    """A hypothesis with its text, as a request keeps it: ``tokens`` are the sampled ones, that by which it ended included."""
 
     score: float
     tokens: "array[int]"
@@ -69,7 +70,7 @@ class Answer(NamedTuple):
 
 
 def ends_of(params: SamplingParams, eos_tokens: frozenset[int]) -> frozenset[int]:
-    """The tokens that end an answer."""
+    """The tokens that end a hypothesis."""
     return frozenset(params.stop_token_ids) | (frozenset() if params.ignore_eos else eos_tokens)
 
 
@@ -93,7 +94,7 @@ class BeamSearch:
         self._penalty = params.length_penalty
         self._early_stopping = params.early_stopping
         self._finished: list[float] = []
-        """The scores of the ``width`` best answers, the best first."""
+        """The scores of the ``width`` best hypotheses, the best first."""
 
     def step(self, candidates: Sequence[Candidates]) -> BeamStep:
         """One step: ``candidates`` of each beam, in the beams' order. Asserts that there are as many as beams."""
@@ -111,7 +112,7 @@ class BeamSearch:
         at_end = self.generated >= self._max_tokens
         divisor = self._divisor(self.generated)
         beams: list[Continuation] = []
-        found: list[Found] = []
+        found: list[FoundHypothesis] = []
         for rank, place in enumerate(best):
             parent, token, score = owners[place], tokens[place], sums[place]
             ends = token in self._ends
@@ -119,7 +120,9 @@ class BeamSearch:
                 if len(beams) < self.width:
                     beams.append(Continuation(parent, token, float(score)))
             elif rank < self.width:
-                found.append(Found(parent, token, float(score / divisor), "stop" if ends else "length"))
+                found.append(
+                    FoundHypothesis(parent, token, float(score / divisor), "stop" if ends else "length")
+                )
         self.scores = np.array([beam.score for beam in beams], dtype=np.float32)
         self._finished = sorted(self._finished + [each.score for each in found], reverse=True)[: self.width]
         return BeamStep(beams, found, not beams or self._is_over())

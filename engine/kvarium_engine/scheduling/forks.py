@@ -11,7 +11,7 @@ copied (:mod:`kvarium_engine.scheduling.slot_writer`).
 from collections.abc import Mapping
 
 from kvarium_engine.memory.block_pool import BlockPool
-from kvarium_engine.scheduling.beam import Answer, BeamSearch, Candidates
+from kvarium_engine.scheduling.beam import BeamSearch, Candidates, KeptHypothesis
 from kvarium_engine.scheduling.request import Request, Stage
 from kvarium_engine.scheduling.roster import Roster
 from kvarium_engine.scheduling.sequence import Sequence
@@ -68,10 +68,10 @@ class Forks:
             search = request.search = BeamSearch(request.params, self.eos_tokens, request.max_tokens)
         step = search.step([candidates[sequence.id] for sequence in live])
         for parent, token, score, reason in step.found:
-            self._answer(
+            self._keep(
                 request,
                 live[parent],
-                Answer(score, live[parent].tokens[request.prompt_tokens :], reason),
+                KeptHypothesis(score, live[parent].tokens[request.prompt_tokens :], reason),
                 token,
             )
         if step.over:
@@ -86,13 +86,13 @@ class Forks:
         request.live = children
         return children.copy(), [beam.token for beam in step.beams]
 
-    def _answer(self, request: Request, sequence: Sequence, answer: Answer, token: int) -> None:
-        """``sequence`` with one more ``token`` is a whole answer."""
-        answer.tokens.append(token)
-        if answer.reason == "stop" and token in request.params.stop_token_ids:
+    def _keep(self, request: Request, sequence: Sequence, found: KeptHypothesis, token: int) -> None:
+        """``sequence`` with one more ``token`` is a hypothesis."""
+        found.tokens.append(token)
+        if found.reason == "stop" and token in request.params.stop_token_ids:
             is_own = request.params.ignore_eos or token not in self.eos_tokens
-            answer = answer._replace(stop_reason=token if is_own else None)
-        request.add_answer(answer)
+            found = found._replace(stop_reason=token if is_own else None)
+        request.add_hypothesis(found)
         ledger = self.roster.ledger
         ledger.decide(
             Hypothesis(
@@ -101,8 +101,8 @@ class Forks:
                 sequence=sequence.id,
                 tokens=sequence.length - request.prompt_tokens,
                 token=token,
-                score=answer.score,
-                reason=answer.reason,
+                score=found.score,
+                reason=found.reason,
             )
         )
 

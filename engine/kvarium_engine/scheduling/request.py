@@ -27,7 +27,7 @@ import numpy as np
 
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
-from kvarium_engine.scheduling.beam import Answer, BeamSearch
+from kvarium_engine.scheduling.beam import BeamSearch, KeptHypothesis
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.decisions import State
@@ -52,15 +52,15 @@ class Request:
     order of their index, beams in that of their scores; before the first admission there is none. ``created`` counts those
     that ever were. ``max_tokens`` is the bound in force; ``watched`` the length of a sequence from which each new token may
     end it. ``prefix_tokens`` are computed by one sequence before it forks: the prompt, or on resumption all that the live
-    sequences have in common. ``answers`` are those of a beam search (``search``), the best first. ``keys`` are the extra
+    sequences have in common. ``hypotheses`` are those of a beam search (``search``), the best first. ``keys`` are the extra
     keys of its blocks' hashes. ``reserved_blocks``: what a contiguous cache sets aside for each of its sequences; 0: blocks
     are taken when they are needed. ``precedence``: who has the smallest is served first, and preempted last.
     """
 
     __slots__ = (
-        "answers",
         "created",
         "first",
+        "hypotheses",
         "id",
         "keys",
         "live",
@@ -111,7 +111,7 @@ class Request:
         self.created = 0
         self.prefix_tokens = self.prompt_tokens
         self.search: BeamSearch | None = None
-        self.answers: list[Answer] = []
+        self.hypotheses: list[KeptHypothesis] = []
         self.started = False
         self.stage = Stage.prompt
         self.state: State | None = None
@@ -157,15 +157,15 @@ class Request:
             return sum(computed) - (len(computed) - 1) * min(self.common_prefix(), *computed)
         return sum(computed)
 
-    def add_answer(self, answer: Answer) -> None:
-        """A beam search found a whole answer; it stands behind those of an equal score."""
-        insort(self.answers, answer, key=lambda each: -each.score)
+    def add_hypothesis(self, found: KeptHypothesis) -> None:
+        """A beam search found a hypothesis; it stands behind those of an equal score."""
+        insort(self.hypotheses, found, key=lambda each: -each.score)
 
     @property
     def told(self) -> "array[int]":
         """The prompt with what was said to it: sequence 0's tokens, or those of a beam search's best answer."""
-        if self.answers:
-            return self.prompt + self.answers[0].tokens
+        if self.hypotheses:
+            return self.prompt + self.hypotheses[0].tokens
         if self.params.beam_width is not None and self.live:
             return self.live[0].tokens
         assert self.first is not None, f"request {self.id} has never run"

@@ -356,7 +356,7 @@ class Scheduler:
         A beam search is over as a whole, and as its best answer.
         """
         if request.params.beam_width is not None:
-            best = request.answers[0] if request.answers else None  # None: every token was barred
+            best = request.hypotheses[0] if request.hypotheses else None  # None: every token was barred
             self._finish(
                 request, best.reason if best else "length", stop_reason=best.stop_reason if best else None
             )

@@ -106,6 +106,28 @@ describe('a fold of a lawful session', () => {
     expect(fold.apply(wire(toy.keyframe()))).toEqual([]);
     for (let i = 0; i < 20; i++) expect(fold.apply(wire(toy.next()))).toEqual([]);
   });
+
+  test('knows of requests by a keyframe what it knows by their submission, but for the salt', () => {
+    const toy = new Toy(24, 4, 11);
+    const whole = new Fold(24, 4);
+    whole.apply(wire(toy.keyframe()));
+    for (let i = 0; i < 40; i++) whole.apply(wire(toy.next()));
+    const joined = new Fold(24, 4);
+    const keyframe = wire(toy.keyframe());
+    joined.apply(keyframe);
+    expect(joined.requests.facts.size).toBeGreaterThan(2);
+    for (const [request, facts] of joined.requests.facts) {
+      expect({ ...facts, cacheSalt: 'pepper' }).toEqual(whole.requests.facts.get(request));
+    }
+    const several = [...joined.requests.facts.values()];
+    expect(several.some((facts) => facts.beamWidth !== null)).toBe(true);
+    expect(several.some((facts) => facts.beamWidth === null)).toBe(true);
+
+    // And a keyframe takes nothing from who knows more.
+    const before = new Map(whole.requests.facts);
+    whole.apply(keyframe);
+    expect(whole.requests.facts).toEqual(before);
+  });
 });
 
 describe('a fold reports', () => {

@@ -22,10 +22,11 @@ export interface RequestFacts {
   readonly priority: number;
   /** Of waiting requests the smallest is next; of equals the smallest place. The server, asked later, does not tell it. */
   readonly precedence?: number;
-  /** Candidates of a beam search; null: it is none; undefined: nobody has told yet, as keyframes do not. */
-  readonly beamWidth?: number | null;
-  /** Extra keys of its blocks' hashes. */
-  readonly loraName?: string | null;
+  /** Beams of a search; null: it is none. */
+  readonly beamWidth: number | null;
+  /** An extra key of its blocks' hashes. */
+  readonly loraName: string | null;
+  /** Another one. A text: keyframes and the server do not tell it. */
   readonly cacheSalt?: string | null;
 }
 
@@ -241,7 +242,7 @@ export class Requests {
     this.reasons.clear();
     for (const row of keyframe.requests ?? []) {
       this.rows.set(row.request, { state: row.state, place: row.place });
-      const { beamWidth, loraName, cacheSalt, ...told } = factsOf(row);
+      const { cacheSalt: _untold, ...told } = factsOf(row);
       this.memory.learn(row.request, told);
       lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
     }

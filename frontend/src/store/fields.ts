@@ -187,7 +187,7 @@ function isEmpty(field: Field, typed: string): boolean {
 
 /** A beam search draws nothing … */
 const DRAWING: ReadonlySet<Field> = new Set<Field>(['temperature', 'top_k', 'top_p', 'min_p', 'seed']);
-/** … and does not look at the text or the counts of what its candidates have. */
+/** … and does not look at the text or the counts of what its beams have. */
 const NOT_TAKEN: ReadonlySet<Field> = new Set<Field>([
   'stop',
   'presence_penalty',

@@ -10,7 +10,7 @@ import { Shading } from './TokenCard';
 
 function Sequence({ answer, each }: { readonly answer: RequestAnswer; readonly each: SequenceAnswer }) {
   const isOn = answer.sequence === each.sequence;
-  const isCandidate = answer.beamWidth !== null;
+  const isBeam = answer.beamWidth !== null;
   return (
     <div class={`voice${isOn ? ' on' : ''}`}>
       <div class="line two">
@@ -26,7 +26,7 @@ function Sequence({ answer, each }: { readonly answer: RequestAnswer; readonly e
             ? text.inspector.sequence(each.blocks, each.shared, each.tokens)
             : text.said.tokens(each.said?.tokens ?? 0)}
           {answer.n > 1 && each.end !== null && ` · ${text.ending(each.end.reason, each.end.by)}`}
-          {isCandidate && each.parent !== null && ` · ${text.beams.of(each.parent)}`}
+          {isBeam && each.parent !== null && ` · ${text.beams.of(each.parent)}`}
         </span>
       </div>
       <Said
@@ -54,7 +54,7 @@ export function Conversation({ answer }: { readonly answer: RequestAnswer }) {
           <Answers answer={answer} only={null} />
           {answer.ending === null && (
             <div class="head">
-              <h2>{text.beams.candidates}</h2>
+              <h2>{text.beams.title}</h2>
               <span class="note num">{text.beams.live(sequences.length, beamWidth)}</span>
             </div>
           )}

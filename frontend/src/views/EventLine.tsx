@@ -4,7 +4,8 @@ import { integer } from '../format';
 import { NONE } from '../ledger/generated/constants';
 import { jump } from '../store/clock';
 import { hoverBlock, selectBlock, selectRequest, selectSequence } from '../store/selection';
-import { OPERATION_NAMES, text } from '../text';
+import { text } from '../text';
+import { OPERATION_NAMES } from '../wording/events';
 import type { EventRow } from '../worker/answers/events';
 
 export function StepLink({ step }: { readonly step: number }) {

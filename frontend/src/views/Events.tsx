@@ -4,7 +4,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Operation } from '../ledger/generated/constants';
 import { eventFilter, events, hello, position, wantEvents } from '../store/ledger';
 import { hoverBlock, selection } from '../store/selection';
-import { OPERATION_NAMES, text } from '../text';
+import { text } from '../text';
+import { OPERATION_NAMES } from '../wording/events';
 import { BlockLink, Kind, StepLink, Who } from './EventLine';
 import { useVirtual } from './virtual';
 

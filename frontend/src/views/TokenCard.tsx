@@ -10,7 +10,8 @@
 import { probability } from '../format';
 import { token } from '../store/ledger';
 import { pointed, pointNowhere } from '../store/odds';
-import { text, visible } from '../text';
+import { text } from '../text';
+import { visible } from '../wording/piece';
 import type { LikelyToken } from '../worker/answers/said';
 
 const words = text.odds;

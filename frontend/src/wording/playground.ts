@@ -37,7 +37,7 @@ export const playground = {
     ignore_eos: 'Go on to the last token, even when the model would end',
     logprobs:
       'Tell how likely each sampled token was, and so many of the likeliest tokens; 0: only the sampled one',
-    beam_width: 'Keep so many candidates at each step, by the likelihood of all their tokens',
+    beam_width: 'Keep so many beams at each step, by the likelihood of all their tokens',
     length_penalty:
       'Scores are divided by the length to this power: above 0 favours long answers, below 0 short ones',
     early_stopping:

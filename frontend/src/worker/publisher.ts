@@ -199,12 +199,15 @@ export class Publisher {
   }
 
   private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {
+    const isSelected = story !== null;
     const { session, sayings } = this;
     const { texts, series, copied } = session;
-    // One that this page has not seen: the server knows it, if it was ever there.
-    const isPast = request <= texts.transcripts.newest || session.head.link === 'replay';
-    if (isPast && session.fold.loaded && !session.memory.facts.has(request))
-      texts.want(request, session.fold.record);
+    if (session.fold.loaded && !session.memory.facts.has(request)) {
+      // One that this page has not seen: the server knows it, if it was ever there.
+      const isPast = request <= texts.transcripts.newest || session.head.link === 'replay';
+      if (isPast) texts.want(request, session.fold.record);
+      else if (isSelected) texts.wantUnknown(request);
+    }
     return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied });
   }
 

@@ -17,7 +17,7 @@ import { Transcripts } from './transcripts';
 
 /** ms between two tries for one thing: the server's index follows what it records. */
 const PAUSE = 700;
-/** How often a content is asked for before it counts as not recorded. */
+/** How often a content is asked for before it counts as not recorded, and a request before it counts as none. */
 const TRIES = 5;
 const CONTENTS_AT_ONCE = 200;
 
@@ -32,6 +32,8 @@ export class Texts {
   /** When something may be asked for again; `Infinity`: it is on its way. */
   private readonly next = new Map<string, number>();
   private readonly missing = new Map<number, number>();
+  /** How often a request was asked for that nothing here has told of. */
+  private readonly unknown = new Map<number, number>();
   private readonly asked = new Set<number>();
 
   constructor(
@@ -64,6 +66,25 @@ export class Texts {
       this.transcripts.merge(await this.requests.transcript(request));
     });
     return false;
+  }
+
+  /**
+   * Ask for a request that nothing here has told of. Either it ended before this page came, or it has just been sent and
+   * its submission is on its way, or it never was: so a moment later, and not for ever.
+   */
+  wantUnknown(request: number): void {
+    if (!this.recorded) return;
+    const tries = this.unknown.get(request);
+    const what = `unknown request ${request}`;
+    if (tries === undefined) {
+      this.unknown.set(request, 0);
+      this.pause(what);
+    } else if (tries < TRIES) {
+      this.ask(what, async () => {
+        this.unknown.set(request, tries + 1);
+        this.transcripts.merge(await this.requests.transcript(request));
+      });
+    }
   }
 
   /** Ask for the pieces that were told before this page looked. */
@@ -109,10 +130,14 @@ export class Texts {
       // A request that the server does not know yet is one that has just come; what fails otherwise fails again.
       .catch(() => {})
       .finally(() => {
-        this.next.set(what, performance.now() + PAUSE);
         this.changed();
-        // Whoever looks asks again then.
-        setTimeout(this.changed, PAUSE);
+        this.pause(what);
       });
+  }
+
+  /** Not now: whoever looks asks again then. */
+  private pause(what: string): void {
+    this.next.set(what, performance.now() + PAUSE);
+    setTimeout(this.changed, PAUSE);
   }
 }

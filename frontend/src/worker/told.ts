@@ -13,7 +13,6 @@ export interface Told {
     readonly priority: number;
     readonly beam_width?: number | null;
     readonly lora_name?: string | null;
-    readonly cache_salt?: string | null;
   } | null;
   readonly ending: Ending | null;
   readonly prompt: readonly number[] | null;
@@ -60,7 +59,7 @@ export interface Ending {
   readonly stop_reason?: number | string | null;
 }
 
-/** How a sequence ended before its request; without a reason: a candidate of a beam search that was left behind. */
+/** How a sequence ended before its request; without a reason: a beam of a search that was left behind. */
 export interface SequenceEnding {
   readonly record: number;
   readonly reason: 'stop' | 'length' | null;

@@ -42,7 +42,7 @@ export interface Line {
 }
 
 /** A whole answer of a beam search: the best has rank 0. Its last token is the one that ended it. */
-export interface Answer extends Omit<Hypothesis, 'taken' | 'token'> {
+export interface RankedHypothesis extends Omit<Hypothesis, 'taken' | 'token'> {
   readonly rank: number;
   readonly tokens: readonly number[] | null;
 }
@@ -113,9 +113,9 @@ export class Transcripts {
   }
 
   /** The whole answers that a beam search had found by a record, best first; null: tokens that are not recorded. */
-  hypotheses(request: number, record: number): readonly Answer[] {
+  hypotheses(request: number, record: number): readonly RankedHypothesis[] {
     const found = this.all.get(request)?.hypotheses.at(record) ?? [];
-    return found.map((each, rank): Answer => {
+    return found.map((each, rank): RankedHypothesis => {
       const { tokens } = this.sampled(request, each.sequence, each.record - 1);
       const isHere = each.token !== null && tokens.length === each.taken;
       return { ...each, rank, tokens: isHere ? [...tokens, each.token!] : null };
@@ -283,7 +283,7 @@ export class Transcripts {
     const found = this.transcript(told.request);
     const { facts } = told;
     if (facts !== null) {
-      const { precedence: _untold, ...known } = factsOf(facts);
+      const { precedence: _precedence, cacheSalt: _cacheSalt, ...known } = factsOf(facts);
       this.memory.learn(told.request, known);
     }
     found.submitted ??= told.submitted;

@@ -95,7 +95,7 @@ export interface Operations {
  * come, first served all have 0; by priority it follows from priority and time of arrival. The victim of a preemption is
  * the running one of the greatest.
  *
- * ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` candidates. ``lora_name`` and ``cache_salt`` are
+ * ``n`` samples, or the ``n`` best of a beam search of ``beam_width`` beams. ``lora_name`` and ``cache_salt`` are
  * the extra keys of its blocks' hashes: with other ones the same tokens are another prefix.
  */
 export interface Submitted {
@@ -416,7 +416,7 @@ export interface PinColumns {
   pin?: Uint8Array;
 }
 /**
- * A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`.
+ * A request in the engine; see :class:`kvarium_ledger.decisions.Submitted`. ``cache_salt`` is told only there: it is text.
  */
 export interface RequestState {
   request: number;
@@ -428,6 +428,8 @@ export interface RequestState {
   n?: number;
   priority?: number;
   precedence?: number;
+  beam_width?: number | null;
+  lora_name?: string | null;
 }
 /**
  * A sequence of a request in the engine.
@@ -478,7 +480,9 @@ export interface Note {
  *
  * ``session`` is a UUID made by the engine at its start; a link that breaks continues it. ``utc_us`` is the wall clock
  * (µs since 1970) at 0 ns of the session. Sizes are in slots (tokens) and bytes; ``config`` holds vLLM's flags by
- * their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...).
+ * their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...). A rank or a replica is a
+ * session of its own: ``deployment`` is a name that all of one deployment bear, ``rank`` which of them this is. They are
+ * for engines that have several; a reader may group sessions by them, and kvarium's own engine and server leave them be.
  */
 export interface Hello {
   type: 'hello';

@@ -57,7 +57,7 @@ export interface RequestAnswer {
   readonly maxTokens: number;
   readonly n: number;
   readonly priority: number;
-  /** Candidates of a beam search; null: it is none. */
+  /** Beams of a search; null: it is none. */
   readonly beamWidth: number | null;
   readonly loraName: string | null;
   readonly cacheSalt: string | null;
@@ -70,7 +70,7 @@ export interface RequestAnswer {
   /** Blocks that its sequences hold together, and how many of these are shared. */
   readonly blocks: number;
   readonly sharedBlocks: number;
-  /** Of a beam search: the candidates that live at this record. */
+  /** Of a beam search: the beams that live at this record. */
   readonly sequences: readonly SequenceAnswer[];
   /** What a beam search found by this record, best first; the first n are its answers. */
   readonly answers: readonly AnswerRow[];

@@ -5,7 +5,7 @@ import { NONE } from '../../ledger/generated/constants';
 import type { RequestMemory } from '../../ledger/requests';
 import { Joiner, join, LOST, type Part, partsOf, type Span } from '../pieces';
 import type { Texts } from '../texts';
-import type { Answer, Line } from '../transcripts';
+import type { Line, RankedHypothesis } from '../transcripts';
 
 export interface Said {
   readonly spans: readonly Span[];
@@ -151,7 +151,7 @@ export class Sayings {
   }
 
   /** A whole answer of a beam search; null: it is not recorded. */
-  answer(request: number, answer: Answer): Said | null {
+  answer(request: number, answer: RankedHypothesis): Said | null {
     const { tokens } = answer;
     if (tokens === null || tokens.includes(LOST)) return null;
     const of = `${request} ${answer.sequence} ${answer.record} ${tokens.at(-1)}`;

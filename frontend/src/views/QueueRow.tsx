@@ -1,0 +1,100 @@
+/** A row of blocks or of runs of them, as many as fit: one may be selected, and the arrow keys go through them. */
+
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { wantQueue } from '../store/ledger';
+import { hover, hoverBlock, selectBlock, selection } from '../store/selection';
+import { text } from '../text';
+
+const GAP = 3;
+
+/** The blocks `first` to `last`, and how they look: classes of the style sheet. */
+export interface Chip {
+  readonly first: number;
+  readonly last: number;
+  readonly label: string;
+  readonly looks: readonly (string | false)[];
+  readonly title?: string;
+}
+
+/** How many chips of a width fit into a row: so many are asked for. */
+export function useFits(chip: number): { row: RefObject<HTMLDivElement | null>; fits: number } {
+  const row = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(900);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(entry!.contentRect.width));
+    observer.observe(row.current!);
+    return () => observer.disconnect();
+  }, []);
+  const fits = Math.max(4, Math.floor((width - 80) / (chip + GAP)));
+  useEffect(() => {
+    wantQueue.value = fits;
+  }, [fits]);
+  return { row, fits };
+}
+
+/** Digits of the highest block's number. */
+export function digitsOf(blocks: number | undefined): number {
+  return String(Math.max(0, (blocks ?? 1) - 1)).length;
+}
+
+function isIn(chip: Chip, block: number | null): boolean {
+  return block !== null && chip.first <= block && block <= chip.last;
+}
+
+interface Props {
+  readonly row: RefObject<HTMLDivElement | null>;
+  readonly label: string;
+  /** Pixels of a chip. */
+  readonly width: number;
+  readonly chips: readonly Chip[];
+  /** What is said in place of chips where there is none at all. */
+  readonly empty: string | null;
+  /** How many there are besides. */
+  readonly more: number;
+}
+
+export function QueueRow({ row, label, width, chips, empty, more }: Props) {
+  const selected = selection.value.block;
+  return (
+    <div
+      class="queuerow"
+      ref={row}
+      tabIndex={0}
+      role="listbox"
+      aria-label={label}
+      aria-orientation="horizontal"
+      data-panel="queue"
+      style={{ '--chip': `${width}px` }}
+      onKeyDown={(event) => {
+        const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+        if (by === 0) return;
+        event.preventDefault();
+        const at = chips.findIndex((chip) => isIn(chip, selection.value.block));
+        selectBlock(chips[Math.max(0, Math.min(chips.length - 1, at + by))]?.first ?? null);
+      }}
+      onPointerLeave={() => hoverBlock(null)}
+    >
+      {empty !== null && <span class="warn">{empty}</span>}
+      {chips.map((chip) => {
+        const isHot = isIn(chip, hover.value.block) || isIn(chip, selected);
+        return (
+          <span
+            key={chip.first}
+            role="option"
+            aria-selected={isIn(chip, selected)}
+            tabIndex={-1}
+            title={chip.title}
+            class={['qchip', ...chip.looks, isHot && 'hot'].filter(Boolean).join(' ')}
+            onPointerOver={() => hoverBlock(chip.first)}
+            onClick={() => selectBlock(isIn(chip, selection.value.block) ? null : chip.first)}
+            onKeyDown={undefined}
+          >
+            {chip.label}
+          </span>
+        );
+      })}
+      {more > 0 && <span class="faint more">{text.queue.more(more)}</span>}
+    </div>
+  );
+}

@@ -1,0 +1,75 @@
+/** What the bar at the top says: the session, the step, the engine and the light. */
+
+import { integer, percent } from '../format';
+import { plural } from './plural';
+
+const n = integer;
+
+export const bar = {
+  live: 'live',
+  replay: 'replay',
+  interrupted: 'interrupted',
+  interruptedTitle: 'A recording whose engine or server went away without a word: its end may be missing',
+  engineAway: 'engine —',
+  engineAwayTitle: 'The connection is lost: how the engine goes is not known',
+  steps: (last: number) => `A step is a whole number from 0 to ${n(Math.max(0, last))}.`,
+  noSuchStep: (last: number) => `The last step is ${n(Math.max(0, last))}.`,
+  linkLost: 'server lost',
+  connecting: 'connecting',
+  engineGone: 'connection lost, waiting',
+  engineGoneTitle: 'The engine’s connection to the server is lost; the session ends if it does not come back',
+  behind: (steps: number) => `${plural(steps, 'step')} behind`,
+  first: 'First step',
+  back: 'One step back',
+  forward: 'One step on',
+  pause: 'Pause the view',
+  play: 'Play at the recorded pace',
+  follow: 'follow',
+  end: 'end',
+  followTitle: 'Follow the live end',
+  endTitle: 'Go to the last step',
+  rate: (rate: number) => `× ${rate}`,
+  rateTitle: 'Times the recorded pace',
+  step: 'step',
+  goToStep: 'Go to step',
+  used: (part: number, whole: number) => `${percent(part, whole)} used`,
+  usageTitle: (active: number, shared: number, cached: number, free: number, usable: number) =>
+    `active ${n(active)} · shared ${n(shared)} · cached, free ${n(cached)} · free ${n(free)}\n` +
+    `used = (active + shared) ÷ ${n(usable)} usable blocks, as vLLM counts it`,
+  engineRuns: 'engine running',
+  engineHeld: 'engine held',
+  hold: 'hold',
+  release: 'release',
+  stepEngine: 'step engine',
+  stepEngineTitle: 'Let the engine do one step',
+  holdTitle: 'Hold the engine itself, for everybody who watches',
+  releaseTitle: 'Let the engine go on',
+  resetCache: 'reset cache',
+  resetCacheTitle: 'Reset the prefix cache: no block keeps its content. Only while no block is in use',
+  sessions: 'All sessions',
+  theme: (to: string) => `Use the ${to} theme`,
+  keys: 'Keys',
+} as const;
+
+export const engine = {
+  reset: (blocks: number) =>
+    blocks === 0
+      ? 'The prefix cache was empty already.'
+      : `The prefix cache is reset: ${plural(blocks, 'block')} lost ${blocks === 1 ? 'its' : 'their'} content.`,
+  notReset: (why: string) => `The prefix cache is not reset: ${why}.`,
+} as const;
+
+export const light = {
+  green: 'verified',
+  grey: 'unverified',
+  red: 'fault',
+  waiting: 'waiting for the first step',
+  waitingTitle: 'The engine has done nothing yet: there is nothing to verify.',
+  greenTitle: (record: number) =>
+    `This page folded record ${n(record)} itself, and its digests equal those that the engine sent.`,
+  greyTitle: (why: string) => `Nothing is verified here: ${why || 'no record folded yet'}.`,
+  redTitle: (record: number, message: string) => `At record ${n(record)}: ${message}`,
+  alarm: (record: number) => `This mirror went wrong at record ${n(record)}.`,
+  alarmAdvice:
+    'What is shown from there on can’t be trusted. The light stays red until the page is loaded again.',
+} as const;

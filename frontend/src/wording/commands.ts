@@ -1,0 +1,46 @@
+/** What the keys do, and the list of them. */
+
+export const commands = {
+  play: 'Pause the view, or play on',
+  forward: 'One step on',
+  back: 'One step back',
+  forward10: 'Ten steps on',
+  back10: 'Ten steps back',
+  end: 'Follow the live end, or go to the last step',
+  home: 'First step',
+  go: 'Go to a step',
+  hold: 'Hold or release the engine',
+  stepEngine: 'Let a held engine do one step',
+  resetCache: 'Reset the prefix cache',
+  tables: 'Block tables',
+  scheduler: 'Scheduler',
+  playground: 'Playground: send a prompt',
+  map: 'Memory map',
+  events: 'Events',
+  queue: 'Free queue',
+  inspector: 'Inspector',
+  timeline: 'Timeline',
+  theme: 'Dark or light',
+  sessions: 'All sessions',
+  keys: 'This list',
+  next: 'Next change of the selection',
+  previous: 'Previous change of the selection',
+  clear: 'Select nothing; from the sessions back to the one that was open',
+} as const;
+
+export const keys = {
+  title: 'Keys',
+  close: 'Close',
+  groups: {
+    view: 'The view',
+    engine: 'The engine',
+    panels: 'Panels',
+    selection: 'Selection',
+    map: 'On the map',
+  },
+  arrows: 'Move to the next block',
+  enter: 'Select the block',
+  zoom: 'Zoom in, out, show all',
+  timeline: 'On the timeline: a step back, on',
+  send: 'In the playground: send the prompt',
+} as const;

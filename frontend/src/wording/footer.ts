@@ -1,0 +1,32 @@
+/** What the line at the foot says. */
+
+import { integer } from '../format';
+
+const n = integer;
+
+export const footer = {
+  mirror: 'mirror',
+  verified: 'verified',
+  unverified: 'unverified',
+  waiting: 'waiting',
+  wrong: 'WRONG',
+  atRecord: (record: number) => `at record ${n(record)}`,
+  engine: 'engine:',
+  operations: 'operations',
+  operationsTitle: 'What the engine does now, wherever the view is',
+  lag: 'lag',
+  lagTitle: 'From the sealing of a record in the engine to this page (the two clocks must agree)',
+  gaps: 'gaps',
+  hits: 'prefix hits',
+  hitsTitle: (hits: number, queries: number) =>
+    `${n(hits)} of ${n(queries)} tokens were found in the prefix cache when their requests first began to run`,
+  ledger: 'ledger',
+  ofStep: 'of a step',
+  recording: 'recording',
+  sizeTitle: (file: string | null) =>
+    `What this session takes, compressed${file === null ? '' : `; the file with all that is in it, and its journal: ${file}`}`,
+  serverFault: 'the server’s fold found a fault',
+  recordingError: 'not recorded',
+  keys: 'keys',
+  clock: 'session time',
+} as const;

@@ -1,0 +1,83 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { RequestMemory } from '../ledger/requests';
+import { Texts } from './texts';
+import type { Told } from './told';
+
+const FACTS = { name: 'q7', prompt_tokens: 2, max_tokens: 9, n: 1, priority: 0, lora_name: 'sql' };
+const TOLD: Told = {
+  request: 7,
+  record: 40,
+  submitted: 3,
+  facts: FACTS,
+  ending: { record: 40, step: 20, kind: 'finished', reason: 'length', message: null },
+  prompt: [5, 6],
+  text: null,
+  why: null,
+  gaps: [],
+  sequences: [],
+};
+
+/** Texts behind a server that knows of a request from its `from`-th answer on. */
+function texts(from: number, recorded = true) {
+  const memory = new RequestMemory();
+  const asked: number[] = [];
+  const changed = vi.fn();
+  const server = {
+    transcript: (request: number) => {
+      asked.push(request);
+      return asked.length >= from ? Promise.resolve(TOLD) : Promise.reject(new Error('404'));
+    },
+    pieces: () => Promise.reject(new Error('not asked for')),
+    contents: () => Promise.reject(new Error('not asked for')),
+  };
+  return { texts: new Texts(recorded, 16, memory, server, changed), memory, asked, changed };
+}
+
+describe('a request that nothing here has told of', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Look at request 7, again and again, for a while. */
+  async function look(at: Texts, ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 100) {
+      at.wantUnknown(7);
+      await vi.advanceTimersByTimeAsync(100);
+    }
+  }
+
+  test('is asked for when it is still unknown a moment later, and then known', async () => {
+    const { texts: made, memory, asked, changed } = texts(1);
+    await look(made, 600);
+    expect(asked).toEqual([]);
+    await look(made, 300);
+    expect(asked).toEqual([7]);
+    expect(changed).toHaveBeenCalled();
+    expect(memory.facts.get(7)).toMatchObject({ name: 'q7', loraName: 'sql', beamWidth: null });
+    expect(made.transcripts.newest).toBe(7);
+  });
+
+  test('is asked for again while the index lags, with pauses', async () => {
+    const { texts: made, memory, asked } = texts(3);
+    await look(made, 1500);
+    expect(asked.length).toBeLessThanOrEqual(2);
+    expect(memory.facts.has(7)).toBe(false);
+    await look(made, 1500);
+    expect(memory.facts.has(7)).toBe(true);
+  });
+
+  test('is not asked for for ever', async () => {
+    const { texts: made, asked } = texts(Number.POSITIVE_INFINITY);
+    await look(made, 30_000);
+    expect(asked.length).toBe(5);
+  });
+
+  test('is not asked for where no text is recorded', async () => {
+    const { texts: made, asked } = texts(1, false);
+    await look(made, 2000);
+    expect(asked).toEqual([]);
+  });
+});
