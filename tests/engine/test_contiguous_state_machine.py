@@ -11,6 +11,7 @@ from kvarium_engine.memory.contiguous import ContiguousPool
 from kvarium_engine.memory.reservation import RESERVE
 from kvarium_ledger.decisions import Preempted, Waiting
 from kvarium_ledger.ledger import SealedStep
+from tests.engine.letters import Letters
 from tests.engine.mirrored import Mirrored, ScriptedRunner
 from tests.engine.test_state_machine import EngineMachine
 
@@ -43,7 +44,7 @@ class ContiguousMachine(EngineMachine):
     def start(
         self, blocks: int, size: int, budget: int, seqs: int, policy: str, reserve: str, length: int
     ) -> None:
-        self.runner = ScriptedRunner()
+        self.runner = ScriptedRunner(vocabulary=Letters())
         self.runner.eos_every = 12
         self.engine = Mirrored(
             num_blocks=blocks,
