@@ -1,17 +1,26 @@
-"""What must work without torch does, also where torch is installed; the import contracts hold the rest."""
+"""What must work without torch does, also where torch is installed, and no package comes in unnoticed; contracts hold the rest."""
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tests.conftest import ROOT
 
 # The parts of kvarium_engine that run a model may import torch; but for these, which are of use without it.
 MAY_NEED_TORCH = ("kvarium_engine.kernels.", "kvarium_engine.model.")
 WITHOUT_IT = ("null_runner", "seeded_tokens", "store", "fetch", "hub", "choice", "geometry", "weights")
+
+LEDGER = {"msgspec", "numpy", "websockets"}
+ENGINE = LEDGER | {"huggingface_hub", "platformdirs", "rich", "typer"}
+ENGINE |= {"gguf", "safetensors", "tokenizers", "torch", "transformers"}
+"""Whose code the ledger and the engine use (docs/decisions/0001); all else is Python's own."""
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
@@ -57,3 +66,23 @@ def test_package_imports_without_torch(package: str) -> None:
 def test_the_light_environment_has_no_torch() -> None:
     heavy = ("torch", "triton", "transformers", "gguf", "safetensors")
     assert [name for name in heavy if importlib.util.find_spec(name) is not None] == []
+
+
+def imported(folder: Path) -> set[str]:
+    """The packages that the files of a folder import, wherever in a file, but for Python's own and ours."""
+    names: set[str] = set()
+    for file in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names.add(str(node.module))
+    ours = {"kvarium", "kvarium_engine", "kvarium_ledger"}
+    return {name.split(".")[0] for name in names} - ours - sys.stdlib_module_names
+
+
+@pytest.mark.parametrize(("package", "allowed"), [("kvarium_ledger", LEDGER), ("kvarium_engine", ENGINE)])
+def test_the_packages_that_are_imported_are_those_that_the_decision_names(
+    package: str, allowed: set[str]
+) -> None:
+    assert imported(ROOT / "engine" / package) == allowed

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kvarium.recording import sqlite_file
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from tests.backend.hand_engine import HandEngine, hand_frames, record_of
@@ -65,3 +66,9 @@ def mixed_reader(mixed: Path) -> Iterator[Reader]:
     database = open_for_reading(str(mixed))
     yield Reader(database)
     database.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lock is waited for a moment only."""
+    monkeypatch.setattr(sqlite_file, "_BUSY_SECONDS", 0.05)

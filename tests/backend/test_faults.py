@@ -1,48 +1,20 @@
 """A database that can't be written: the live view goes on, the status says since when, and nothing is lost for a while."""
 
 import json
-import random
 import sqlite3
 from collections.abc import Iterator
-from concurrent.futures import Future
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from kvarium.heads import read_head
-from kvarium.recording import sqlite_file
-from kvarium.recording.database import Database, open_for_server
-from kvarium.recording.jobs import RecordingFault
 from kvarium.recording.reader import Reader
-from kvarium.recording.writer import Writer
 from kvarium.verify import verify
-from kvarium_ledger import codec
 from kvarium_ledger.messages import Status
-from kvarium_ledger.records import Note
-from tests.backend.hand_engine import hand_frames, hello, record_of
+from tests.backend.hand_engine import hand_frames, record_of
+from tests.backend.recorder import Recorder, locked
 from tests.backend.running_server import running, wait_for
 from tests.backend.server_process import kvarium
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the database's write lock."""
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        other.execute("ROLLBACK")
-        other.close()
-
-
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lock is waited for a moment only."""
-    monkeypatch.setattr(sqlite_file, "_BUSY_SECONDS", 0.05)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -71,46 +43,6 @@ def test_while_the_database_is_locked_viewers_go_on_and_the_status_says_so(db: P
         )
 
 
-class Recorder:
-    """A writer and what it tells."""
-
-    def __init__(self, path: Path, **options: Any) -> None:
-        self.database: Database = open_for_server(str(path))
-        self._limit = 1 << 30
-        sa.event.listen(self.database.writing(), "checkout", self._on_checkout)
-        self.committed: list[int] = []
-        self.faults: list[RecordingFault | None] = []
-        self.writer = Writer(
-            self.database,
-            on_commit=lambda session, record: self.committed.append(record),
-            on_fault=lambda session, fault: self.faults.append(fault),
-            batch_seconds=0.01,
-            retry_seconds=0.05,
-            **options,
-        )
-        self.writer.start()
-        greeting = hello()
-        opened: Future[Any] = self.writer.open_session(greeting, codec.seal(greeting))
-        self.session: int = opened.result(10).number
-
-    def append(self, frames: list[bytes]) -> None:
-        for frame in frames:
-            self.writer.append(self.session, frame, read_head(frame))
-
-    def limit_pages(self, more: int | None) -> None:
-        """A full disk: let the database grow by so many pages only (None: without a limit)."""
-        with self.database.engine.connect() as connection:
-            pages = connection.exec_driver_sql("PRAGMA page_count").scalar() or 0
-        self._limit = 1 << 30 if more is None else pages + more
-
-    def _on_checkout(self, connection: Any, *_: Any) -> None:
-        connection.execute(f"PRAGMA max_page_count={self._limit}")
-
-    def close(self) -> None:
-        assert self.writer.stop()
-        self.database.close()
-
-
 @pytest.fixture
 def recorder(db: Path) -> Iterator[Recorder]:
     found = Recorder(db, memory_bytes=50_000)
@@ -118,20 +50,8 @@ def recorder(db: Path) -> Iterator[Recorder]:
     found.close()
 
 
-def notes(first: int, last: int, size: int = 10_000) -> list[bytes]:
-    """Records that no compression makes small."""
-    rng = random.Random(first)
-    return [
-        codec.seal(Note(record=record, time=record, text=rng.randbytes(size // 2).hex()))
-        for record in range(first, last + 1)
-    ]
-
-
 def test_a_full_disk_is_told_and_what_waited_is_stored_when_there_is_room(recorder: Recorder) -> None:
-    frames = hand_frames(30)[:30] + notes(30, 40)
-    recorder.append(frames[:30])
-    wait_for(lambda: 29 in recorder.committed)
-    recorder.limit_pages(0)
+    frames = recorder.fill_the_disk()
     recorder.append(frames[30:33])
     wait_for(lambda: bool(recorder.faults))
     fault = recorder.faults[0]
@@ -142,19 +62,13 @@ def test_a_full_disk_is_told_and_what_waited_is_stored_when_there_is_room(record
     wait_for(lambda: 32 in recorder.committed)
     wait_for(lambda: recorder.faults[-1] is None)
     recorder.append(frames[33:])
-    wait_for(lambda: 40 in recorder.committed)
+    wait_for(lambda: 60 in recorder.committed)
     stored = [frame.bytes for frame in Reader(recorder.database).frames(recorder.session)]
     assert stored == frames
 
 
 def test_past_its_memory_the_oldest_is_given_up_and_counted_and_recording_goes_on(recorder: Recorder) -> None:
-    frames = hand_frames(30)[:30] + notes(30, 60)
-    recorder.append(frames[:30])
-    wait_for(lambda: 29 in recorder.committed)
-    recorder.limit_pages(0)
-    for frame in frames[30:50]:
-        recorder.append([frame])
-        recorder.writer.flush().result(10)
+    frames = recorder.overfill()
     fault = recorder.faults[-1]
     assert fault is not None
     first = fault.since

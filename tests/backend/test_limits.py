@@ -17,9 +17,9 @@ from kvarium.recording.export import ExportCancelledError
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Rejected
 from tests.backend.hand_engine import HandEngine, decoded, hand_frames, hello, record_of
+from tests.backend.recorder import Recorder, notes
 from tests.backend.running_server import TOKEN, RunningServer, wait_for
 from tests.backend.server_process import kvarium, process, serving
-from tests.backend.test_faults import Recorder, notes
 
 
 @pytest.mark.parametrize("number", [10**26, 2**63, 2**53, -2])

@@ -8,11 +8,9 @@ import pytest
 from kvarium.recording.reader import Reader
 from kvarium.verify import verify
 from tests.backend.hand_engine import hand_frames, record_of
+from tests.backend.recorder import Recorder, locked
 from tests.backend.running_server import running, wait_for
 from tests.backend.server_process import kvarium, serving
-from tests.backend.test_faults import Recorder, impatient, locked, notes
-
-__all__ = ["impatient"]
 
 
 @pytest.mark.usefixtures("impatient")
@@ -61,13 +59,7 @@ def test_a_file_that_is_gone_is_told_and_is_a_loss_at_the_end(db: Path) -> None:
 
 def test_what_was_lost_in_the_middle_is_told_by_the_recording(db: Path) -> None:
     recorder = Recorder(db, memory_bytes=50_000)
-    frames = hand_frames(30)[:30] + notes(30, 60)
-    recorder.append(frames[:30])
-    wait_for(lambda: 29 in recorder.committed)
-    recorder.limit_pages(0)
-    for frame in frames[30:50]:
-        recorder.append([frame])
-        recorder.writer.flush().result(10)
+    recorder.overfill()
     recorder.limit_pages(None)
     # It is told as soon as it can be, though nothing more comes.
     wait_for(lambda: recorder.faults[-1] is None)
@@ -85,11 +77,7 @@ def test_what_was_lost_in_the_middle_is_told_by_the_recording(db: Path) -> None:
 
 def test_what_was_lost_at_the_end_is_told_by_the_recording(db: Path) -> None:
     recorder = Recorder(db, memory_bytes=50_000)
-    frames = hand_frames(30)[:30] + notes(30, 60)
-    recorder.append(frames[:30])
-    wait_for(lambda: 29 in recorder.committed)
-    recorder.limit_pages(0)
-    recorder.append(frames[30:])
+    recorder.append(recorder.fill_the_disk()[30:])
     wait_for(lambda: bool(recorder.faults))
     assert recorder.writer.stop()
     assert recorder.writer.lost_records == 31

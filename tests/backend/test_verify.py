@@ -12,9 +12,10 @@ from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.verify import Findings, verify
 from tests.backend.hand_engine import hand_frames, record_of
+from tests.backend.recorder import Recorder
 from tests.backend.running_server import running
 from tests.backend.server_process import kvarium, serving
-from tests.backend.test_faults import Recorder, damage
+from tests.backend.test_faults import damage
 
 
 def verified(path: Path) -> Findings:

@@ -13,6 +13,7 @@ from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.step_plan import Runner
+from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import AnyDecision, Preempted
 from kvarium_ledger.encoder import Encoder
@@ -184,10 +185,17 @@ class Mirrored:
 
 
 class ScriptedRunner(NullRunner):
-    """Gives the tokens of a script instead: ``script[(sequence index, position)]``; and fails when told to."""
+    """Gives the tokens of a script instead: ``script[(sequence index, position)]``; and fails when told to.
 
-    def __init__(self, script: dict[tuple[int, int], int] | None = None) -> None:
+    ``vocabulary`` is what its tokens read as; None: as the null runner's.
+    """
+
+    def __init__(
+        self, script: dict[tuple[int, int], int] | None = None, vocabulary: Vocabulary | None = None
+    ) -> None:
         super().__init__()
+        if vocabulary is not None:
+            self.vocabulary = vocabulary
         self.script = script or {}
         self.fail_with: Exception | None = None
         self.copies: list[tuple[int, int]] = []

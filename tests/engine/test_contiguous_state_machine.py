@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
@@ -11,6 +12,7 @@ from kvarium_engine.memory.contiguous import ContiguousPool
 from kvarium_engine.memory.reservation import RESERVE
 from kvarium_ledger.decisions import Preempted, Waiting
 from kvarium_ledger.ledger import SealedStep
+from tests.engine.letters import Letters
 from tests.engine.mirrored import Mirrored, ScriptedRunner
 from tests.engine.test_state_machine import EngineMachine
 
@@ -43,7 +45,7 @@ class ContiguousMachine(EngineMachine):
     def start(
         self, blocks: int, size: int, budget: int, seqs: int, policy: str, reserve: str, length: int
     ) -> None:
-        self.runner = ScriptedRunner()
+        self.runner = ScriptedRunner(vocabulary=Letters())
         self.runner.eos_every = 12
         self.engine = Mirrored(
             num_blocks=blocks,
@@ -101,29 +103,38 @@ TestContiguousMachine = ContiguousMachine.TestCase
 TestContiguousMachine.settings = settings(stateful_step_count=40)
 
 
+def crowded(rng: random.Random, reserve: str) -> "Counter[str]":
+    """400 steps of requests of all shapes; why they waited."""
+    engine = Mirrored(num_blocks=60, block_size=8, length=160, budget=64, seqs=16, reserve=reserve)
+    for _ in range(400):
+        if len(engine.roster.waiting) < 3:
+            shape = rng.randint(1, 60), rng.randint(1, 40)
+            engine.submit(shape[0], max_tokens=shape[1], n=rng.choice((1, 1, 1, 2, 3)))
+        if rng.random() < 0.03 and engine.roster.running:
+            engine.engine.scheduler.abort(rng.choice(engine.roster.running))
+        engine.step()
+        assert engine.pool.arena.runs() == free_runs(engine)  # type: ignore[attr-defined]
+    engine.run()
+    engine.engine.close()
+    engine.mirror()
+    engine.assert_nothing_leaks()
+    assert not engine.decisions(Preempted)
+    waits = [one for one in engine.decisions(Waiting) if one.reason == "fragmentation"]
+    assert all(one.largest < one.needs <= one.free for one in waits if one.largest is not None)
+    return Counter(one.reason for one in engine.decisions(Waiting))
+
+
+@pytest.mark.parametrize("reserve", RESERVE)
 def test_a_crowd_of_all_shapes_waits_for_blocks_and_for_runs_and_leaves_nothing_behind(
-    rng: random.Random,
+    rng: random.Random, reserve: str
 ) -> None:
+    wanted = {"blocks"} if reserve == "max" else {"blocks", "fragmentation"}
     reasons: Counter[str] = Counter()
-    for reserve in RESERVE:
-        engine = Mirrored(num_blocks=60, block_size=8, length=160, budget=64, seqs=16, reserve=reserve)
-        for _ in range(400):
-            if len(engine.roster.waiting) < 3:
-                shape = rng.randint(1, 60), rng.randint(1, 40)
-                engine.submit(shape[0], max_tokens=shape[1], n=rng.choice((1, 1, 1, 2, 3)))
-            if rng.random() < 0.03 and engine.roster.running:
-                engine.engine.scheduler.abort(rng.choice(engine.roster.running))
-            engine.step()
-            assert engine.pool.arena.runs() == free_runs(engine)  # type: ignore[attr-defined]
-        engine.run()
-        engine.engine.close()
-        engine.mirror()
-        engine.assert_nothing_leaks()
-        assert not engine.decisions(Preempted)
-        waits = [one for one in engine.decisions(Waiting) if one.reason == "fragmentation"]
-        assert all(one.largest < one.needs <= one.free for one in waits if one.largest is not None)
-        reasons += Counter(f"{reserve} {one.reason}" for one in engine.decisions(Waiting))
-    assert reasons["max blocks"] > 5
-    assert reasons["max fragmentation"] == 0, "runs of one length leave no hole that is too short"
-    assert reasons["power-of-two fragmentation"] > 1
-    assert reasons["exact fragmentation"] > 5
+    for _ in range(20):
+        reasons += crowded(rng, reserve)
+        if all(reasons[reason] > 5 for reason in wanted):
+            break
+    else:
+        pytest.fail(f"20 crowds waited for {reasons}")
+    if reserve == "max":
+        assert not reasons["fragmentation"], "runs of one length leave no hole that is too short"

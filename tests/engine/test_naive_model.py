@@ -8,24 +8,44 @@ from typing import Any
 
 import pytest
 
-from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.memory.prefix_cache import PrefixCache
+from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN
 from kvarium_engine.scheduling.config import SchedulerConfig
-from kvarium_engine.scheduling.scheduler import Scheduler
 from kvarium_engine.scheduling.slot_writer import SlotWriter
+from kvarium_ledger.decisions import Finished, Hypothesis, SequenceDropped
 from kvarium_ledger.violations import Violation
 from tests.engine import naive_model
+from tests.engine.letters import Letters
 from tests.engine.mirrored import Mirrored, ScriptedRunner, tokens
 from tests.engine.naive_model import NaiveModel
+from tests.engine.planted_faults import PLANTED, Fault, plant
 
-Fault = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+def how_it_ends(rng: random.Random, max_tokens: int) -> dict[str, Any]:
+    """Samples or beams, and what ends them."""
+    how: dict[str, Any] = {"max_tokens": max_tokens, "min_tokens": rng.choice([0, 0, min(5, max_tokens)])}
+    how["ignore_eos"] = False
+    if rng.random() < 0.3:
+        # The runner's own end token, as one that is asked for: others come up too seldom.
+        how |= {"ignore_eos": True, "stop_token_ids": (FIRST_TOKEN, EOS)}
+    if rng.random() < 0.3:
+        width = rng.randint(2, 4)
+        return how | {
+            "beam_width": width,
+            "n": rng.randint(1, width),
+            "length_penalty": rng.choice([0.0, 1.0, -2.0, 4.0]),
+            "early_stopping": rng.choice([False, True, "never"]),
+        }
+    if rng.random() < 0.3:
+        how["stop"] = tuple("".join(rng.choices("abcdef", k=2)) for _ in range(2))
+    return how | {"n": rng.choice([1, 1, 2, 3]), "seed": rng.choice([None, None, 0, 1])}
 
 
 def drive(seed: int, policy: str, steps: int = 60) -> Mirrored:
     """Random requests, aborts, failures and resets on a small pool, with the model behind them; no mirror."""
     rng = random.Random(seed)
-    runner = ScriptedRunner()
+    runner = ScriptedRunner(vocabulary=Letters())
     runner.eos_every = 15
     engine = Mirrored(
         num_blocks=rng.randint(8, 24),
@@ -53,11 +73,9 @@ def drive(seed: int, policy: str, steps: int = 60) -> Mirrored:
             prompt.extend(tokens(50, rng.choice([1, 8, 8])))
             engine.submit(
                 prompt,
-                max_tokens=rng.randint(1, 25),
-                n=rng.choice([1, 1, 2, 3]),
                 priority=rng.randrange(3),
-                ignore_eos=False,
                 keys=ExtraKeys(rng.choice([None, None, None, "a"]), rng.choice([None, None, None, "b"])),
+                **how_it_ends(rng, rng.randint(1, 25)),
             )
         if rng.random() < 0.05 and engine.roster.requests:
             engine.engine.scheduler.abort(rng.choice(list(engine.roster.requests.values())))
@@ -71,36 +89,11 @@ def drive(seed: int, policy: str, steps: int = 60) -> Mirrored:
     return engine
 
 
-def freed_from_the_front(plain: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, table, cause, sequence: plain(self, table[::-1], cause, sequence)
-
-
-def nothing_to_the_head(plain: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, blocks: self.queue.append_n(blocks)
-
-
-def a_shorter_hit(plain: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, tokens, most, keys: plain(self, tokens, max(0, most - 1), keys)
-
-
 def keys_are_ignored(plain: Callable[..., Any]) -> Callable[..., Any]:
     def intern(self: PrefixCache, parent: int, raw: bytes, keys: ExtraKeys) -> Any:
         return plain(self, parent, raw, NO_KEYS)
 
     return intern
-
-
-def the_last_duplicate_is_hit(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def lookup(self: PrefixCache, raw: bytes, most: int, keys: ExtraKeys) -> Any:
-        _, contents = plain(self, raw, most, keys)
-        held = [self._blocks[content] for content in contents]
-        return [each if isinstance(each, int) else each[-1] for each in held], contents
-
-    return lookup
-
-
-def the_first_is_the_victim(plain: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self: self.roster.running[0]
 
 
 def labels_stay(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,13 +113,27 @@ def a_block_is_kept_back(plain: Callable[..., Any]) -> Callable[..., Any]:
     return decode
 
 
+def how_they_ended(engine: Mirrored) -> "Counter[tuple[str, str]]":
+    """(kind of decision, reason) of all ends of requests, of samples and of beams' answers."""
+    ends: Counter[tuple[str, str]] = Counter()
+    for kind in (Finished, SequenceDropped, Hypothesis):
+        for decision in engine.decisions(kind):
+            stop = getattr(decision, "stop_reason", None)
+            what = decision.reason if stop is None else "stop id" if isinstance(stop, int) else "stop string"
+            ends[kind.__name__, str(what)] += 1
+    return ends
+
+
 @pytest.mark.parametrize("policy", ["fcfs", "priority"])
 def test_an_engine_without_a_fault_is_followed(policy: str, rng: random.Random, size: str) -> None:
     counts: Counter[tuple[str, str]] = Counter()
-    for _ in range(12 if size == "small" else 400):
+    ends: Counter[tuple[str, str]] = Counter()
+    for _ in range(60 if size == "small" else 800):
         seed = rng.randrange(1 << 30)
         try:
-            counts += drive(seed, policy).operations()
+            engine = drive(seed, policy)
+            counts += engine.operations()
+            ends += how_they_ended(engine)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}") from error
     happened: Sequence[tuple[str, str]] = (
@@ -140,18 +147,18 @@ def test_an_engine_without_a_fault_is_followed(policy: str, rng: random.Random, 
         ("free", "aborted"),
     )
     assert all(counts[each] for each in happened), counts
+    kinds = "SequenceDropped", "Finished", "Hypothesis"
+    reasons = "length", "stop", "stop string", "stop id"
+    seen: set[tuple[str, str]] = {(kind, reason) for kind in kinds for reason in reasons}
+    seen -= {("Hypothesis", "stop string"), ("Hypothesis", "stop id")}  # a beam search takes none; tells none
+    assert seen | {("Finished", "error")} <= set(ends), ends
 
 
 @pytest.mark.parametrize(
     ("where", "name", "fault", "policy"),
     [
-        (BlockPool, "let_go", freed_from_the_front, "fcfs"),
-        (BlockPool, "_enqueue", nothing_to_the_head, "fcfs"),
-        (PrefixCache, "lookup", a_shorter_hit, "fcfs"),
-        (PrefixCache, "lookup", the_last_duplicate_is_hit, "fcfs"),
+        *PLANTED,
         (PrefixCache, "intern", keys_are_ignored, "fcfs"),
-        (Scheduler, "_victim", the_first_is_the_victim, "fcfs"),
-        (Scheduler, "_victim", the_first_is_the_victim, "priority"),
         (SchedulerConfig, "precedence", age_counts_for_nothing, "priority"),
         (SlotWriter, "_take_back", labels_stay, "fcfs"),
         (SlotWriter, "decode", a_block_is_kept_back, "fcfs"),
@@ -161,7 +168,7 @@ def test_an_engine_without_a_fault_is_followed(policy: str, rng: random.Random, 
 def test_a_fault_is_found(
     where: type, name: str, fault: Fault, policy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(where, name, fault(getattr(where, name)))
+    plant(monkeypatch, where, name, fault)
     for seed in range(100):
         try:
             drive(seed, policy)

@@ -9,16 +9,22 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.extra_keys import ExtraKeys
+from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN
 from kvarium_engine.scheduling.sampling_params import EarlyStopping, SamplingParams
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
+from tests.engine.letters import Letters
 from tests.engine.mirrored import Mirrored, ScriptedRunner, tokens
 from tests.engine.naive_model import NaiveModel
 from tests.plain_state import plain_state
 
 
 class EngineMachine(RuleBasedStateMachine):
-    """A small pool, so that everything that lacks of room happens soon."""
+    """A small pool, so that everything that lacks of room happens soon.
+
+    What is done between two steps is in no record until the next one. Such a rule draws whether it is sealed at once, by a step
+    without work, so that the fold is compared right after it as well.
+    """
 
     engine: Mirrored
     runner: ScriptedRunner
@@ -45,7 +51,7 @@ class EngineMachine(RuleBasedStateMachine):
         free_order: str,
         caching: bool,
     ) -> None:
-        self.runner = ScriptedRunner()
+        self.runner = ScriptedRunner(vocabulary=Letters())
         self.runner.eos_every = 12
         self.engine = Mirrored(
             num_blocks=blocks,
@@ -61,6 +67,11 @@ class EngineMachine(RuleBasedStateMachine):
         )
         self.model = NaiveModel(self.engine)
 
+    def seal(self) -> None:
+        self.engine.engine.step_without_work()
+        assert self.engine.mirror() == []
+        assert not self.engine.engine.ledger.pending
+
     @rule(
         prefix=st.integers(0, 3),
         shared=st.integers(0, 24),
@@ -71,8 +82,14 @@ class EngineMachine(RuleBasedStateMachine):
         ignore_eos=st.booleans(),
         beams=st.one_of(st.none(), st.integers(2, 4)),
         early_stopping=st.sampled_from([False, True, "never"]),
+        length_penalty=st.sampled_from([0.0, 1.0, -2.0, 4.0]),
+        stop=st.lists(st.text("abcdef", min_size=1, max_size=3), max_size=2),
+        stop_tokens=st.sampled_from([(), (), (EOS,), (FIRST_TOKEN, EOS)]),
+        min_tokens=st.sampled_from([0, 0, 1, 4, 12]),
+        seed=st.one_of(st.none(), st.integers(0, 2)),
         lora_name=st.sampled_from([None, None, "a"]),
         cache_salt=st.sampled_from([None, None, "a", "b"]),
+        sealed=st.booleans(),
     )
     def submit(
         self,
@@ -85,32 +102,49 @@ class EngineMachine(RuleBasedStateMachine):
         ignore_eos: bool,
         beams: int | None,
         early_stopping: EarlyStopping,
+        length_penalty: float,
+        stop: list[str],
+        stop_tokens: tuple[int, ...],
+        min_tokens: int,
+        seed: int | None,
         lora_name: str | None,
         cache_salt: str | None,
+        sealed: bool,
     ) -> None:
         engine = self.engine
         prompt = tokens(prefix, shared)
         prompt.extend(tokens(100 + own % 3, own))
         most = engine.engine.config.scheduler.max_num_seqs
-        how: dict[str, Any] = {"n": min(n, most)}
+        how: dict[str, Any] = {"n": min(n, most), "stop": tuple(stop), "seed": seed}
         if beams is not None and beams <= most and engine.engine.config.memory_backend == "paged":
-            how = {"n": min(n, beams), "beam_width": beams, "early_stopping": early_stopping}
-        params = SamplingParams(max_tokens=max_tokens, ignore_eos=ignore_eos, **how)
+            how = {"n": min(n, beams), "beam_width": beams}
+            how |= {"early_stopping": early_stopping, "length_penalty": length_penalty}
+        params = SamplingParams(
+            max_tokens=max_tokens,
+            ignore_eos=ignore_eos,
+            stop_token_ids=stop_tokens,
+            min_tokens=min_tokens if max_tokens is None else min(min_tokens, max_tokens),
+            **how,
+        )
         keys = ExtraKeys(lora_name, cache_salt)
         request = engine.engine.scheduler.submit(prompt, params, priority=priority, keys=keys)
         if request.state is None:
             needs = request.worst_case_blocks(engine.pool.block_size)
             assert needs > engine.pool.num_blocks or request.max_tokens < 1
+        if sealed:
+            self.seal()
 
     @rule(steps=st.integers(1, 6))
     def step(self, steps: int) -> None:
         self.engine.step(steps)
 
-    @rule(pick=st.integers(0, 1000))
+    @rule(pick=st.integers(0, 1000), sealed=st.booleans())
     @precondition(lambda self: self.engine.roster.requests)
-    def abort(self, pick: int) -> None:
+    def abort(self, pick: int, sealed: bool) -> None:
         requests = list(self.engine.roster.requests.values())
         self.engine.engine.scheduler.abort(requests[pick % len(requests)], "a rule")
+        if sealed:
+            self.seal()
 
     @rule()
     def keyframe(self) -> None:
@@ -128,8 +162,8 @@ class EngineMachine(RuleBasedStateMachine):
             assert not self.engine.last.sampled
         self.runner.fail_with = None
 
-    @rule()
-    def reset_the_cache(self) -> None:
+    @rule(sealed=st.booleans())
+    def reset_the_cache(self, sealed: bool) -> None:
         if self.engine.pool.cache is not None:
             used = self.engine.pool.num_blocks - self.engine.pool.num_free
             if used:
@@ -140,6 +174,8 @@ class EngineMachine(RuleBasedStateMachine):
             else:
                 self.engine.pool.reset_cache()
                 assert len(self.engine.pool.cache) == 0
+        if sealed:
+            self.seal()
 
     @rule()
     def undo_the_last_records_and_follow_them_again(self) -> None:
@@ -166,7 +202,7 @@ class EngineMachine(RuleBasedStateMachine):
     def the_fold_has_the_same(self) -> None:
         engine = self.engine
         if engine.engine.ledger.pending:
-            return  # what was done since the last step is in no record yet
+            return  # what was done since the last step is in no record yet: sealed rules are compared
         fold, real = engine.fold.keyframe(), engine.engine.snapshot()
         assert (fold.step, fold.op, fold.digest) == (real.step, real.op, real.digest)
         assert (fold.blocks, fold.tables, fold.pins) == (real.blocks, real.tables, real.pins)

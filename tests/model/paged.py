@@ -39,6 +39,8 @@ class Paged(Mirrored):
         kv_dtype: torch.dtype | None = None,
         length: int = 4096,
         reserve: str | None = None,
+        policy: str = "fcfs",
+        free_order: str = "lru",
     ) -> None:
         self.runner = TorchRunner(model, vocabulary, "test", num_blocks, block_size, seed, kv_dtype)
         super().__init__(
@@ -51,6 +53,8 @@ class Paged(Mirrored):
             caching=caching,
             length=length,
             reserve=reserve,
+            policy=policy,
+            free_order=free_order,
         )
 
     def ask(

@@ -129,7 +129,7 @@ class ForeignFold:
             self.counts[Operation(kind).name] += number
         evicted = columns.mask(Operation.evict) & (columns.cause == Cause.allocate)
         self.counts["evictions"] += int(evicted.sum())
-        self.counts["operations"] += len(columns)
+        self.counts["block operations"] += len(columns)
         self.counts["steps"] += 1
 
     def _read(self, text: Text) -> None:

@@ -15,7 +15,7 @@ from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.decisions import Admitted, Preempted, SequenceCreated
+from kvarium_ledger.decisions import Admitted, Finished, Preempted, SequenceCreated
 from kvarium_ledger.encoder import columns_of
 from kvarium_ledger.hashes import block_hash, root_hash, short
 from kvarium_ledger.hit_statistics import HitStatistics
@@ -69,6 +69,9 @@ def compare_pools(pool: Any, vllm_pool: Any, hashes: Hashes) -> None:
 class LockStep:
     """One scenario. ``counts`` tells how much of each kind happened.
 
+    A ``driven`` operation is what a request or its end asks of both: a request that is admitted, computes in a step (a decode or
+    a chunk of its prompt), is preempted, finishes or is aborted; and a reset. ``block operations`` are what the ledger tells of it.
+
     ``free_order`` is kvarium's. vLLM's own is ``unhashed-first``; to go with ``lru`` it is changed, unless it is ``unlike``.
     """
 
@@ -97,6 +100,8 @@ class LockStep:
         self.counts: Counter[str] = Counter()
         self.ended_early = False
         self.hashes = Hashes(scenario.hash_seed)
+        self._hit = self.kvarium.pool.hit
+        self.kvarium.pool.hit = self._count_hit  # type: ignore[method-assign]
         self.scheduler = self.kvarium.engine.scheduler
         self.roster = self.scheduler.roster
 
@@ -140,6 +145,7 @@ class LockStep:
             same("reset", done, self.vllm.reset_prefix_cache())
             self.manager.take_events()
             self.counts["resets" if done else "resets refused"] += 1
+            self.counts["driven"] += 1
             self._compare()
             self.foreign.follow()
 
@@ -167,12 +173,12 @@ class LockStep:
         self.scheduler.abort(request)
         vllm_side.abort(self.vllm, name)
         self.counts["aborts"] += 1
+        self.counts["driven"] += 1
         self._compare()
         self.foreign.follow()
 
     def _step(self) -> None:
-        engine, pool = self.kvarium.engine, self.kvarium.pool
-        queue = pool.queue.walk()
+        engine = self.kvarium.engine
         plan = self.scheduler.schedule()
         if differences.others_go_on(engine.ledger._decisions, self.roster.running):
             self.counts["ended where the others go on"] += 1
@@ -196,7 +202,18 @@ class LockStep:
         self._mirror()
         self._compare()
         self.foreign.follow()
-        self._compare_record(output, removed, queue)
+        self._compare_record(output, removed)
+
+    def _count_hit(self, blocks: list[int], sequence: int, position: int) -> None:
+        """Where in the queue each hit block is at that moment: taken from the middle, or from an end."""
+        pool = self.kvarium.pool
+        queue = pool.queue.walk()
+        for block in blocks:
+            if pool.state.count[block] == 0:
+                self.counts["hits on freed blocks"] += 1
+                self.counts["hits in the middle"] += block not in (queue[0], queue[-1])
+                queue.remove(block)
+        self._hit(blocks, sequence, position)
 
     def _mirror(self) -> None:
         """What was sealed goes through bytes into the fold, which then equals vLLM too; or, in most runs, is only kept."""
@@ -268,7 +285,7 @@ class LockStep:
         same(f"computed of {name}", request.live[0].computed, other.num_computed_tokens)
         same(f"tokens of {name}", request.live[0].tokens.tolist(), list(other.all_token_ids))
 
-    def _compare_record(self, output: Any, removed: list[Any], queue: list[int]) -> None:
+    def _compare_record(self, output: Any, removed: list[Any]) -> None:
         """What the step's record says: preemptions, hits, evictions."""
         last, counts = self.kvarium.last, self.counts
         names = self.names
@@ -287,10 +304,6 @@ class LockStep:
         for part in last.slices:
             if part.kind is Operation.evict and part.cause is not Cause.reset:
                 evicted.update(short(self.hashes.of[content]) for content in part.extra[0])  # type: ignore[arg-type]
-            if part.kind is Operation.reuse:
-                counts["hits on freed blocks"] += len(part.blocks)
-                middle = set(queue[1:-1])
-                counts["hits in the middle"] += sum(block in middle for block in part.blocks)
             if part.kind is Operation.share:
                 counts["hits on blocks in use"] += len(part.blocks)
         same("evicted", evicted, Counter(int(value) for event in removed for value in event.block_hashes))
@@ -299,7 +312,9 @@ class LockStep:
         counts["evictions"] += evicted.total()
         counts["preemptions"] += len(preempted)
         counts["preempted when scheduled"] = self.vllm.unscheduled
-        counts["operations"] = self.kvarium.engine.ledger.op
+        counts["block operations"] = self.kvarium.engine.ledger.op
+        counts["driven"] += len(output.num_scheduled_tokens) + len(admitted) + len(preempted)
+        counts["driven"] += sum(isinstance(decision, Finished) for decision in last.decisions)
 
     def _compare_ledgers(self, last: SealedStep) -> None:
         """Both engines' ledgers since the last step, decision by decision, operation by operation.

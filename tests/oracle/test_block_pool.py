@@ -72,6 +72,7 @@ class TwoPools:
             theirs += hit
         same("hits", found, numbered(block.block_id for block in theirs))
         self.counts["begun"] += 1
+        self.counts["calls"] += 1
         self.counts["hits on freed blocks"] += sum(self.pool.state.count[block] == 0 for block in found)
         self.counts["hits"] += len(found)
         if found:
@@ -94,6 +95,7 @@ class TwoPools:
         same("allocated", taken, numbered(block.block_id for block in theirs))
         self.counts["evictions"] += before - sum(content != NONE for content in self.pool.state.content)
         self.counts["allocated"] += n
+        self.counts["calls"] += 1
         table.blocks += taken
         table.theirs += theirs
 
@@ -112,6 +114,7 @@ class TwoPools:
         request = SimpleNamespace(block_hashes=self.chain(table.tokens))
         self.theirs.cache_full_blocks(request, table.theirs, table.labelled, full, self.size, 0)  # type: ignore[arg-type]
         self.counts["labels"] += full - table.labelled
+        self.counts["calls"] += full > table.labelled
         table.labelled = full
 
     def free(self) -> None:
@@ -119,6 +122,7 @@ class TwoPools:
         self.pool.let_go(table.blocks, Cause.finished, table.number)
         self.theirs.free_blocks(reversed(table.theirs))
         self.counts["freed"] += len(table.blocks)
+        self.counts["calls"] += 1
 
     def reset(self) -> None:
         while self.tables:
@@ -126,6 +130,7 @@ class TwoPools:
         assert self.theirs.reset_prefix_cache()
         self.pool.reset_cache()
         self.counts["resets"] += 1
+        self.counts["calls"] += 1
 
     def run(self, operations: int) -> None:
         steps = [self.begin, self.grow, self.grow, self.label, self.label, self.free]
@@ -139,12 +144,14 @@ class TwoPools:
 def test_any_operations_leave_both_pools_equal(seed: int, size: str, told: Callable[..., None]) -> None:
     seed_hashes(HASH_SEED)
     counts: Counter[str] = Counter()
-    for run in range(60 if size == "small" else 600):
+    for run in range(150 if size == "small" else 1500):
         two = TwoPools(random.Random(seed + run))
         try:
             two.run(200)
         except AssertionError as error:
             raise AssertionError(f"run {run} (random.Random({seed + run})): {error}") from error
         counts += two.counts
-    told("pools alone", counts, "allocated", "evictions", "hits", "hits on freed blocks", "labels", "resets")
+    shown = "calls", "allocated", "evictions", "hits", "hits on freed blocks", "labels", "resets"
+    told("pools alone", counts, *shown)
+    assert counts["calls"] >= (10_000 if size == "small" else 100_000), counts
     assert min(counts[name] for name in ("evictions", "hits on freed blocks", "resets")) > 50, counts

@@ -71,7 +71,7 @@ class Alone:
 
 
 LEAST = {
-    "operations": 50_000,
+    "block operations": 50_000,
     "evictions": 2_000,
     "preemptions": 100,
     "reuse": 500,

@@ -40,4 +40,4 @@ def test_a_server_records_vllm_and_its_recording_is_verified(tmp_path: Path) -> 
         database.close()
     assert findings.messages == []
     assert (findings.verdict, findings.records) == ("verified", len(frames))
-    assert findings.operations == counts["operations"] > 100
+    assert findings.operations == counts["block operations"] > 100
