@@ -96,7 +96,15 @@ def test_an_engine_fetches_what_it_needs_once_and_then_runs_without_a_network(
     assert hub.fetched == []
 
 
-@pytest.mark.parametrize("bench", ["sharing", "cache", "block-size", "waste"])
+@pytest.mark.parametrize(
+    "bench",
+    [
+        "sharing",
+        "block-size",
+        pytest.param("cache", marks=pytest.mark.slow),
+        pytest.param("waste", marks=pytest.mark.slow),
+    ],
+)
 def test_a_bench_fetches_what_it_needs(hub: StubHub, home: Path, bench: str) -> None:
     done = kvarium(hub, home, "bench", bench, "--model", ID, "--size", "small", "--json")
     assert sorted(hub.fetched)[-3:] == ["model.safetensors", "tokenizer.json", "tokenizer_config.json"]
