@@ -249,10 +249,15 @@ def _check_reservation(config: EngineConfig) -> None:
         )
 
 
+def check_block_size(block_size: int) -> None:
+    """Raises :class:`UsageError` for one that no pool can have."""
+    if not 1 <= block_size <= 256 or block_size & (block_size - 1):
+        raise UsageError(f"--block-size must be a power of two from 1 to 256, not {block_size}")
+
+
 def check_sizes(options: Options) -> None:
     """Raises :class:`UsageError` for a size that can't be, whatever the others are."""
-    if not 1 <= options.block_size <= 256 or options.block_size & (options.block_size - 1):
-        raise UsageError(f"--block-size must be a power of two from 1 to 256, not {options.block_size}")
+    check_block_size(options.block_size)
     for bound in BOUNDS:
         _check_bound(bound, getattr(options, bound.field))
     utilization = options.gpu_memory_utilization

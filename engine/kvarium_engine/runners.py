@@ -10,7 +10,6 @@ from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.geometry import FP8_NAME
-from kvarium_engine.model.hub import fetch_weights
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.profiling import measure
 from kvarium_engine.options import NO_CARD, Options, Resolved, resized
@@ -44,7 +43,7 @@ def _torch_runner(
     from kvarium_engine.model.cuda_memory import memory_of
     from kvarium_engine.model.kv_cache import KV_DTYPES
     from kvarium_engine.model.kv_scales import kv_scales
-    from kvarium_engine.model.loader import check_config, choose_device, load_model, random_model, use_threads
+    from kvarium_engine.model.loader import choose_device, fetch_chosen, load_chosen, use_threads
     from kvarium_engine.model.tokenizer import load_tokenizer
     from kvarium_engine.model.torch_runner import TorchRunner
 
@@ -54,20 +53,14 @@ def _torch_runner(
     if memory is None and options.gpu_memory_utilization is not None:
         raise UsageError(NO_CARD)
     free = 0 if memory is None else memory.free()
-    dummy = model.load_format == "dummy"
-    if model.on_hub and not dummy:
-        check_config(model.config)
-        fetch_weights(model.name, model.folder)
+    fetch_chosen(model)
     loading = time.monotonic()
-    if dummy:
-        module = random_model(model.config, model.dtype, device, options.seed)
-    else:
-        module = load_model(model.folder, model.dtype, device)
+    module = load_chosen(model, device, options.seed)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
     where = f"cpu, {threads} thread{'s' * (threads > 1)}" if memory is None else memory.device
     say(
         f"model weights: {weights / GIB:.2f} GiB of {model.dtype} on {where}, "
-        f"{'made at random' if dummy else 'loaded'} in {time.monotonic() - loading:.1f} s"
+        f"{'made at random' if model.load_format == 'dummy' else 'loaded'} in {time.monotonic() - loading:.1f} s"
     )
     vocabulary = load_tokenizer(model.folder)
     scales = None

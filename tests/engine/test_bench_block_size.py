@@ -48,7 +48,7 @@ def test_of_a_common_prefix_the_whole_blocks_are_hit() -> None:
 def test_larger_blocks_waste_more_share_less_and_have_shorter_tables(found: list[dict[str, Any]]) -> None:
     assert [each["block_size"] for each in found] == list(BLOCK_SIZES) == [1, 2, 4, 8, 16, 32, 64, 128, 256]
     for each in found:
-        assert each["num_blocks"] * each["block_size"] == SMALL.slots
+        assert each["num_gpu_blocks"] * each["block_size"] == SMALL.slots
         assert each["tail_waste_slots"] <= each["block_size"] - 1
         assert each["step_ms"] > 0
     assert found[0]["tail_waste_slots"] == 0

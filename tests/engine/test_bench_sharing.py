@@ -3,26 +3,28 @@
 import random
 from array import array
 from itertools import pairwise
-from statistics import fmean
 from typing import Any
 
 import pytest
+from typer import Typer
+from typer.testing import CliRunner
 
 from kvarium_engine.bench import sharing
+from kvarium_engine.bench.lengths import Shape
 from kvarium_engine.bench.searcher import Searcher, demo_text
 from kvarium_engine.bench.sharing import (
     PROFILES,
     SIZES,
-    Lengths,
+    Asked,
     Saving,
     bench,
     closed_form,
-    draw_lengths,
     facts,
     measure,
     parallel,
     table,
 )
+from kvarium_engine.bench_command import register
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.seeded_tokens import seeded_tokens
 
@@ -33,46 +35,58 @@ def null() -> Searcher:
 
 def test_what_samples_save_is_counted_by_hand() -> None:
     # Blocks of 16: the prompt has 2 full ones. In the prompt's step 3 entries, in the two decodes after it 3 each.
-    assert closed_form([Lengths(40, 3)], 2, 16) == Saving(2 * 2, 3 + 2 * (3 + 3))
-    assert closed_form([Lengths(40, 3)], 4, 16) == Saving(2 * 3 * 2, 3 + 4 * (3 + 3))
-    assert closed_form([Lengths(15, 9)], 6, 16).saved == 0
+    assert closed_form([Shape(40, 3)], 2, 16) == Saving(2 * 2, 3 + 2 * (3 + 3))
+    assert closed_form([Shape(40, 3)], 4, 16) == Saving(2 * 3 * 2, 3 + 4 * (3 + 3))
+    assert closed_form([Shape(15, 9)], 6, 16).saved == 0
 
 
 @pytest.mark.parametrize("size", [1, 4, 16])
 def test_what_samples_save_equals_the_closed_form_at_any_lengths(size: int, rng: random.Random) -> None:
-    requests = [Lengths(rng.randint(1, 70), rng.randint(2, 40)) for _ in range(12)]
+    requests = [Shape(rng.randint(1, 70), rng.randint(2, 40)) for _ in range(12)]
     for n in (1, 2, 5):
         assert parallel(requests, n, size) == closed_form(requests, n, size)
 
 
 def test_a_figure_that_is_not_the_closed_form_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "measure", lambda *rest: Saving(1, 2))
+    monkeypatch.setattr(sharing, "measure", lambda *rest: [Saving(1, 2)])
     with pytest.raises(AssertionError, match=r"2 samples: .* the closed form is"):
-        parallel([Lengths(40, 3)], 2, 16)
+        parallel([Shape(40, 3)], 2, 16)
 
 
 def test_what_beams_save_is_counted_in_each_step() -> None:
     def one(width: int, max_tokens: int) -> Saving:
-        lengths = [Lengths(32, max_tokens)]
-        return measure(lambda _: NullRunner(), [seeded_tokens(3, 32)], lengths, {"beam_width": width}, 16)
+        (found,) = measure(
+            lambda _: NullRunner(), [Asked(seeded_tokens(3, 32), max_tokens, beam_width=width)], 16
+        )
+        return found
 
     assert one(2, 1) == Saving(0, 2), "one sequence computes the prompt"
     assert one(2, 2) == Saving(2, 2 + 2 * 3), "two beams share the prompt's blocks"
     assert one(4, 2) == Saving(6, 2 + 4 * 3)
-    assert one(4, 200).percent > closed_form([Lengths(32, 200)], 4, 16).percent, (
+    assert one(4, 200).percent > closed_form([Shape(32, 200)], 4, 16).percent, (
         "beams share what they said, too"
     )
 
 
+def test_requests_that_run_together_are_counted_each_for_itself() -> None:
+    samples = [Asked(seeded_tokens(n, 20 * n), 30, n) for n in (1, 2, 3)]
+    beams = Asked(seeded_tokens(9, 40), 30, beam_width=6)
+    *found, searched = measure(lambda _: NullRunner(), [*samples, beams], 4)
+    assert found == [closed_form([Shape(20 * n, 30)], n, 4) for n in (1, 2, 3)]
+    (alone,) = measure(lambda _: NullRunner(), [beams], 4)
+    assert searched.entries == alone.entries
+    assert searched.percent == pytest.approx(alone.percent, abs=10), "other dice, other beams"
+
+
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.name)
-def test_lengths_are_drawn_around_the_means(profile: sharing.Profile) -> None:
-    for size in SIZES.values():
-        for count in (size.parallel, size.beam[profile.name]):
-            drawn = draw_lengths(profile, count, 3)
-            assert len(drawn) == count
-            assert fmean(each.prompt for each in drawn) == pytest.approx(profile.prompt_tokens, rel=0.03)
-            assert fmean(each.output for each in drawn) == pytest.approx(profile.output_tokens, rel=0.03)
-    assert draw_lengths(profile, 64, 3) == draw_lengths(profile, 64, 3) != draw_lengths(profile, 64, 4)
+def test_what_samples_save_is_about_what_the_paper_says(profile: sharing.Profile) -> None:
+    """Within a fifth of its range: its lengths are known by their averages alone."""
+    low, high = profile.paper_parallel
+    figures = [closed_form(profile.pairs(), n, 16).percent for n in (2, 4, 6)]
+    assert 0.8 * low < figures[0] < figures[1] < figures[2] < 1.2 * high
+    # All but one of n samples save: 1/2, 3/4 and 5/6 of the same sum, but for the steps of the prompts.
+    assert figures[1] / figures[0] == pytest.approx(3 / 2, rel=0.01)
+    assert figures[2] / figures[0] == pytest.approx(5 / 3, rel=0.01)
 
 
 def test_the_json_is_the_profiles_by_width_with_lengths_and_the_papers_ranges() -> None:
@@ -90,10 +104,29 @@ def test_the_json_is_the_profiles_by_width_with_lengths_and_the_papers_ranges() 
             beam["saving_percent"] > samples["saving_percent"]
             for beam, samples in zip(profile["beam"], profile["parallel"], strict=True)
         )
-    assert told["profiles"][0]["parallel_lengths"]["requests"] == 16
-    lines = table(results, searcher, 16)
+        assert profile["parallel_lengths"]["requests"] == 64
+    lines = table(told)
     assert "paper: 37.6–55.2 %" in lines
     assert "nobody" in lines
+
+
+def test_a_seed_draws_the_searches_and_changes_nothing_of_the_samples() -> None:
+    searcher, searches = null(), {"alpaca": 4, "sharegpt": 3}
+    first, other = (facts(bench(searcher, searches, 16, seed), searcher, 16, seed) for seed in (0, 5))
+    for one, two in zip(first["profiles"], other["profiles"], strict=True):
+        assert one["parallel"] == two["parallel"]
+        assert one["beam_lengths"]["requests"] == searches[one["name"]]
+        assert one["beam_lengths"] != two["beam_lengths"]
+
+
+def test_a_block_size_that_can_not_be_is_refused_before_a_model_is_looked_for() -> None:
+    app = Typer()
+    register(app)
+    done = CliRunner().invoke(app, ["bench", "sharing", "--model", "/no/where", "--block-size", "24"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == (
+        "kvarium bench sharing: --block-size must be a power of two from 1 to 256, not 24\n"
+    )
 
 
 def test_prompts_are_pieces_of_the_demos_texts() -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kvarium_engine.bench.block_size import BLOCK_SIZES, Sizes, _runners, measure
+from kvarium_engine.bench.block_size import BLOCK_SIZES, Sizes, measure, runners
 from tests.model.tiny import made, small_llama
 
 SIZES = Sizes(512, 8, 2, 60, 20, 6, 4)
@@ -10,7 +10,7 @@ SIZES = Sizes(512, 8, 2, 60, 20, 6, 4)
 
 def test_it_takes_steps_of_a_model_and_counts_what_follows_from_the_lengths(tmp_path: Path) -> None:
     made(small_llama()).save_pretrained(tmp_path)
-    make, name, _ = _runners(str(tmp_path))
+    make, name, _ = runners(str(tmp_path))
     assert name == tmp_path.name
     asked = SIZES.asked(1)
     counted, real = measure(SIZES, asked), measure(SIZES, asked, make)

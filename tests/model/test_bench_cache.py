@@ -7,7 +7,6 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from kvarium_engine.bench import cache
 from kvarium_engine.bench.cache import (
     SIZES,
     WAYS,
@@ -16,6 +15,7 @@ from kvarium_engine.bench.cache import (
     count_entries,
     greedy,
     measure,
+    told,
 )
 from kvarium_engine.bench_command import register
 from tests.model.architectures import EXACT
@@ -71,7 +71,23 @@ def test_all_of_it() -> None:
     for way in steps["ways"]:
         assert len(way["ms"]) == 3
         assert all(ms > 0 for ms in way["ms"])
-        assert way["shape"] == ("growing" if way["last_to_first"] >= cache.GROWS else "flat")
+        assert way["shape"] in ("growing", "flat")
+
+
+def test_a_step_is_told_as_growing_or_flat_by_the_middle_one_of_the_rounds() -> None:
+    """Ratios are taken within a round, so that a slower round, here the second, changes none of them."""
+    rising = told("no cache", (32, 512), {32: [10.0, 30.0, 10.0], 512: [40.0, 120.0, 10.0]})
+    assert rising == {
+        "way": "no cache",
+        "ms": [10.0, 40.0],
+        "last_to_first": 4.0,
+        "ms_per_1000_tokens": 62.5,
+        "shape": "growing",
+    }
+    level = told("paged", (32, 64, 512), {32: [10.0, 30.0, 10.0], 64: [9.0] * 3, 512: [11.0, 33.0, 50.0]})
+    assert (level["ms"], level["last_to_first"], level["shape"]) == ([10.0, 9.0, 33.0], 1.1, "flat")
+    for last, shape in ((14.9, "flat"), (15.0, "growing"), (5.0, "flat")):
+        assert told("paged", (1, 2), {1: [10.0], 2: [last]})["shape"] == shape
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "mistral", "gpt2"])

@@ -96,6 +96,22 @@ def test_an_engine_fetches_what_it_needs_once_and_then_runs_without_a_network(
     assert hub.fetched == []
 
 
+@pytest.mark.parametrize(
+    "bench",
+    [
+        "sharing",
+        "block-size",
+        pytest.param("cache", marks=pytest.mark.slow),
+        pytest.param("waste", marks=pytest.mark.slow),
+    ],
+)
+def test_a_bench_fetches_what_it_needs(hub: StubHub, home: Path, bench: str) -> None:
+    done = kvarium(hub, home, "bench", bench, "--model", ID, "--size", "small", "--json")
+    assert sorted(hub.fetched)[-3:] == ["model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["model"] == ID
+
+
 def test_capacity_fetches_the_config_alone(hub: StubHub, home: Path) -> None:
     done = kvarium(hub, home, "capacity", ID, "--json", "--kv-cache-dtype", "fp8")
     assert done.returncode == 0, done.stderr

@@ -13,10 +13,8 @@ The sizes take their steps in turn, each round beginning with another one, so th
 """
 
 import gc
-import json
 import random
 import statistics
-import sys
 import time
 from array import array
 from collections.abc import Callable
@@ -25,11 +23,12 @@ from typing import Annotated, Any
 
 import typer
 
+from kvarium_engine.bench.commands import MODEL, AsJson, columns, print_facts, refusals_of, size_named
+from kvarium_engine.bench.loading import load_for_bench
 from kvarium_engine.engine import Engine, EngineConfig
-from kvarium_engine.errors import UsageError
+from kvarium_engine.model.choice import choose_model
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.seeded_tokens import seeded_tokens
-from kvarium_engine.options import Options, resolve
 from kvarium_engine.pool_size import card_there
 from kvarium_engine.progress import progress
 from kvarium_engine.scheduling.config import SchedulerConfig
@@ -131,7 +130,7 @@ class Measured:
         steps, hits = len(self.times), self.engine.scheduler.roster.hit_statistics
         return {
             "block_size": self.block_size,
-            "num_blocks": self.engine.pool.num_blocks,
+            "num_gpu_blocks": self.engine.pool.num_blocks,
             "tail_waste_percent": round(100 * self.unused / max(self.slots, 1), 2),
             "tail_waste_slots": round(self.unused / max(self.sequences, 1), 2),
             "table_entries": round(self.entries / steps, 1),
@@ -190,7 +189,7 @@ def table(facts: dict[str, Any]) -> str:
     rows = [heads] + [
         [
             f"{each['block_size']}",
-            f"{each['num_blocks']:,}",
+            f"{each['num_gpu_blocks']:,}",
             f"{each['tail_waste_percent']:.1f} %",
             f"{each['tail_waste_slots']:.1f}",
             f"{each['table_entries']:,.0f}",
@@ -199,8 +198,6 @@ def table(facts: dict[str, Any]) -> str:
         ]
         for each in facts["block_sizes"]
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     return "\n".join(
         [
             (
@@ -208,7 +205,7 @@ def table(facts: dict[str, Any]) -> str:
                 f"at most {facts['max_num_seqs']} sequences at once; {facts['model'] if facts['model'] != 'none' else 'no model'}"
             ),
             "",
-            *lines,
+            *columns(rows),
             "",
             "tail waste: unused slots of the blocks in use, all of them in last blocks; table entries: of all running",
             "sequences; hit rate: of the prompts' tokens; step: the median"
@@ -229,21 +226,16 @@ def block_size(
         str | None, typer.Option(help="small or full. Default: full; with a --model on a CPU small.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Take the steps on a model; without: no tensors, the scheduler's time.")
+        str | None,
+        typer.Option(help=f"Take the steps on a model; without: no tensors, the scheduler's time. {MODEL}"),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the lengths.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what each block size costs and buys."""
-    size = size or ("small" if model is not None and not card_there() else "full")
-    try:
-        if size not in SIZES:
-            raise UsageError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-        make, name, device = _runners(model)
-    except UsageError as error:
-        print(f"kvarium bench block-size: {error}", file=sys.stderr, flush=True)
-        raise typer.Exit(2) from None
-    sizes = SIZES[size]
+    with refusals_of("block-size"):
+        sizes = size_named(SIZES, size or ("small" if model is not None and not card_there() else "full"))
+        make, name, device = runners(model)
     with progress("nine block sizes", 1.0) as report:
         found = measure(sizes, sizes.asked(seed), make, report)
     facts = {
@@ -257,23 +249,12 @@ def block_size(
         "max_num_batched_tokens": sizes.max_num_batched_tokens,
         "block_sizes": found,
     }
-    print(json.dumps(facts) if as_json else table(facts), flush=True)
+    print_facts(facts, as_json, table)
 
 
-def _runners(model: str | None) -> tuple[MakeRunner, str, str]:
+def runners(model: str | None) -> tuple[MakeRunner, str, str]:
     """What makes a runner for each block size, on one model's weights, and what it is called and runs on."""
-    choice = resolve(Options(model=model, mix=False)).model
-    if choice is None:
+    if model is None:
         return lambda num_blocks, block_size: NullRunner(), NullRunner.model, NullRunner.device
-
-    from kvarium_engine.model.loader import choose_device, load_model, use_threads
-    from kvarium_engine.model.torch_runner import TorchRunner
-
-    use_threads()
-    device = choose_device()
-    module = load_model(choice.folder, choice.dtype, device)
-
-    def make(num_blocks: int, block_size: int) -> Runner:
-        return TorchRunner(module, None, choice.name, num_blocks, block_size)
-
-    return make, choice.name, str(device)
+    loaded = load_for_bench(choose_model(model))
+    return loaded.runner, loaded.name, loaded.device

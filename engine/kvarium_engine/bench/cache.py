@@ -15,9 +15,7 @@ taken up to a shorter one. In the torch reference, attention to a paged cache ga
 the step's time, and no entry of the cache.
 """
 
-import json
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,9 +23,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kvarium_engine.bench.commands import MODEL, AsJson, columns, print_facts, refusals_of, size_named
+from kvarium_engine.bench.loading import load_for_bench
 from kvarium_engine.errors import UsageError
-from kvarium_engine.model.choice import ModelChoice, choose_model
-from kvarium_engine.model.hub import fetch_weights
+from kvarium_engine.model.choice import choose_model
 from kvarium_engine.progress import progress
 
 if TYPE_CHECKING:
@@ -75,6 +74,7 @@ def measure(
     ``model`` is loaded for the paged attention. Raises :class:`UsageError` for one that is too short for the lengths.
     """
     from kvarium_engine.model.geometry import geometry_of
+    from kvarium_engine.model.torch_runner import device_name
 
     geometry = geometry_of(model.config.get_text_config().to_dict())
     dtype = str(model.dtype).removeprefix("torch.")
@@ -85,7 +85,7 @@ def measure(
         )
     return {
         "model": name,
-        "device": model.device.type,
+        "device": device_name(model.device),
         "dtype": dtype,
         "layers": geometry.layers,
         "kv_heads": geometry.kv_heads,
@@ -219,10 +219,6 @@ def table(facts: dict[str, Any]) -> str:
         row = [count["way"], f"{count['written']:,}", f"{count['copied']:,}", f"{kept['bytes']:,}"]
         row += [f"{ms:,.1f}" for ms in timed["ms"]]
         rows.append([*row, f"{timed['last_to_first']:.2f}", timed["shape"]])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows
-    ]
     formula = (
         f"2 (K, V) × {facts['layers']} layers × {facts['kv_heads']} KV heads × head_dim {facts['head_dim']} × "
         f"{size['length']:,} tokens in {facts['dtype']} = {size['formula']:,} bytes"
@@ -232,7 +228,7 @@ def table(facts: dict[str, Any]) -> str:
         [
             f"{facts['model']}, {facts['dtype']} on {facts['device']}, blocks of {facts['block_size']}",
             "",
-            *lines,
+            *columns(rows, left=1),
             "",
             f"Entries: counted while {entries['length']:,} tokens were appended one by one, on one layer of this geometry;",
             (
@@ -255,9 +251,7 @@ def add(app: typer.Typer) -> None:
 
 
 def cache(
-    model: Annotated[
-        str, typer.Option(help="A name that `kvarium models ls` lists, a folder, or an id of the hub.")
-    ] = "smollm2-135m",
+    model: Annotated[str, typer.Option(help=MODEL)] = "smollm2-135m",
     load_format: Annotated[
         str, typer.Option(help="auto; or dummy: random weights from a config alone.")
     ] = "auto",
@@ -267,29 +261,12 @@ def cache(
     size: Annotated[
         str, typer.Option(help="full: entries to 8,192 tokens, steps to 512; small: to 1,024 and 64.")
     ] = "full",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what each way costs."""
-    try:
-        if size not in SIZES:
-            raise UsageError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-        choice = choose_model(model, dtype, load_format=load_format)
-        with progress(f"{choice.name}: four ways to keep keys and values", 1.0) as report:
-            facts = measure(loaded(choice), choice.name, SIZES[size], report)
-    except UsageError as error:
-        print(f"kvarium bench cache: {error}", file=sys.stderr, flush=True)
-        raise typer.Exit(2) from None
-    print(json.dumps(facts) if as_json else table(facts), flush=True)
-
-
-def loaded(choice: ModelChoice) -> "PreTrainedModel":
-    """The model, on the device that an engine takes."""
-    from kvarium_engine.model.loader import choose_device, load_model, random_model, use_threads
-
-    use_threads()
-    device = choose_device()
-    if choice.load_format == "dummy":
-        return random_model(choice.config, choice.dtype, device)
-    if choice.on_hub:
-        fetch_weights(choice.name, choice.folder)
-    return load_model(choice.folder, choice.dtype, device)
+    with refusals_of("cache"):
+        sizes = size_named(SIZES, size)
+        loaded = load_for_bench(choose_model(model, dtype, load_format=load_format))
+        with progress(f"{loaded.name}: four ways to keep keys and values", 1.0) as report:
+            facts = measure(loaded.module, loaded.name, sizes, report)
+    print_facts(facts, as_json, table)

@@ -5,7 +5,8 @@ from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kvarium_engine.model.choice import choose_model
+from kvarium_engine.bench.loading import load_for_bench
+from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.seeded_tokens import seeded_tokens
 from kvarium_engine.scheduling.step_plan import Runner
 from kvarium_engine.workload.demo_prompts import prompts
@@ -33,26 +34,20 @@ def demo_text() -> str:
     )
 
 
-def load_searcher(model: str, block_size: int) -> Searcher:
-    """Load a model (a known name, or a folder); one without a tokenizer gets seeded tokens as its text.
+def load_searcher(choice: ModelChoice, block_size: int) -> Searcher:
+    """Load a model; one without a tokenizer gets seeded tokens as its text.
 
-    Raises :class:`~kvarium_engine.errors.UsageError` where it is not there.
+    Raises :class:`~kvarium_engine.errors.UsageError` where it can't be had.
     """
-    choice = choose_model(model)
-
-    from kvarium_engine.model.loader import choose_device, load_model, use_threads
-    from kvarium_engine.model.tokenizer import load_tokenizer
-    from kvarium_engine.model.torch_runner import TorchRunner, device_name
-
-    threads = use_threads()
-    device = choose_device()
-    vocabulary = load_tokenizer(choice.folder)
-    text = array("I", vocabulary.encode(demo_text())) if vocabulary is not None else seeded_tokens(0, 4096)
+    loaded = load_for_bench(choice)
+    if loaded.vocabulary is not None:
+        text = array("I", loaded.vocabulary.encode(demo_text()))
+    else:
+        text = seeded_tokens(0, 4096)
     size = choice.geometry.vocab_size
-    module = load_model(choice.folder, choice.dtype, device)
-
-    def make(num_blocks: int) -> Runner:
-        return TorchRunner(module, vocabulary, choice.name, num_blocks, block_size)
-
-    where = device_name(device) if device.type == "cuda" else f"cpu, {threads} thread{'s' * (threads > 1)}"
-    return Searcher(choice.name, where, make, array("I", (token % size for token in text)))
+    return Searcher(
+        loaded.name,
+        loaded.device,
+        lambda num_blocks: loaded.runner(num_blocks, block_size),
+        array("I", (token % size for token in text)),
+    )

@@ -8,28 +8,27 @@
     saving = Σ over steps of blocks saved ÷ Σ over steps of entries
 
 as the vLLM paper counts it. Only a request's own sequences share: the prefix cache is off, so that requests don't matter to
-one another. Of n samples the saving depends on lengths alone, and equals a closed form; of beams it depends on who lives on,
-so a real model searches. Lengths are drawn around the means of the paper's data sets, log-normal; it tells no more of them.
+one another. Of n samples the saving depends on lengths alone, and equals a closed form: it is taken of all pairs of lengths,
+the same at every size. Of beams it depends on who lives on, so a real model searches, for as many requests as there is time for.
+The paper tells the averages of its data sets' lengths and no more: :mod:`~kvarium_engine.bench.lengths` says how they spread here.
 """
 
-import json
-import math
-import random
-import sys
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from kvarium_engine.bench.commands import MODEL, AsJson, print_facts, refusals_of, size_named
+from kvarium_engine.bench.lengths import OUTPUT_SPREAD, PROMPT_SPREAD, Shape, all_pairs, drawn, shapes_told
 from kvarium_engine.bench.searcher import Searcher, load_searcher
-from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.model.choice import choose_model
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.seeded_tokens import seeded_tokens
+from kvarium_engine.options import check_block_size
 from kvarium_engine.progress import progress
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import SamplingParams
@@ -39,18 +38,27 @@ from kvarium_ledger.ledger import Ledger, StepTimes
 
 WIDTHS = (2, 4, 6)
 """Samples, and beams."""
-PROMPT_SPREAD, OUTPUT_SPREAD = 0.6, 0.9
-"""Standard deviations of the lengths' logarithms."""
+PAIRS_OF = 8
+"""So many prompts, each with so many answers, are the requests of n samples. With 64 of each, longer answers than these would be
+among them, and the figures be up to 0.4 points (Alpaca) and 3 points (ShareGPT) lower."""
 
 
 class Profile(NamedTuple):
-    """Lengths as in a data set, by their means, and what the paper saved there with OPT-13B, in percent (from, to)."""
+    """Lengths as in a data set, by their averages, and what the paper saved there with OPT-13B, in percent (from, to)."""
 
     name: str
     prompt_tokens: float
     output_tokens: float
     paper_parallel: tuple[float, float]
     paper_beam: tuple[float, float]
+
+    def pairs(self) -> list[Shape]:
+        """Lengths of the requests of n samples."""
+        return all_pairs(PAIRS_OF, self.prompt_tokens, self.output_tokens)
+
+    def searches(self, count: int, seed: int) -> list[Shape]:
+        """Lengths of ``count`` beam searches."""
+        return drawn(seed, count, self.prompt_tokens, self.output_tokens)
 
 
 PROFILES = (
@@ -59,24 +67,8 @@ PROFILES = (
 )
 
 
-class Size(NamedTuple):
-    """How many requests: of n samples, and of a beam search, by profile."""
-
-    parallel: int
-    beam: dict[str, int]
-
-
-SIZES = {
-    "small": Size(16, {"alpaca": 2, "sharegpt": 1}),
-    "full": Size(64, {"alpaca": 6, "sharegpt": 1}),
-}
-
-
-class Lengths(NamedTuple):
-    """Tokens of one request."""
-
-    prompt: int
-    output: int
+SIZES = {"small": {"alpaca": 2, "sharegpt": 1}, "full": {"alpaca": 6, "sharegpt": 3}}
+"""How many beam searches of each width, by profile."""
 
 
 class Saving(NamedTuple):
@@ -98,24 +90,10 @@ class Result:
     profile: Profile
     parallel: dict[int, Saving]
     beam: dict[int, Saving]
-    lengths: tuple[list[Lengths], list[Lengths]]
+    lengths: tuple[list[Shape], list[Shape]]
 
 
-def draw_lengths(profile: Profile, count: int, seed: int) -> list[Lengths]:
-    """Lengths of ``count`` requests: quantiles of the two distributions, scaled to their means, paired by ``seed``."""
-    draw = random.Random(seed)
-
-    def drawn(mean: float, spread: float) -> list[int]:
-        raw = [math.exp(spread * NormalDist().inv_cdf((i + 0.5) / count)) for i in range(count)]
-        values = [max(2, round(value * mean / fmean(raw))) for value in raw]
-        draw.shuffle(values)
-        return values
-
-    prompts = drawn(profile.prompt_tokens, PROMPT_SPREAD)
-    return [Lengths(*pair) for pair in zip(prompts, drawn(profile.output_tokens, OUTPUT_SPREAD), strict=True)]
-
-
-def closed_form(requests: Sequence[Lengths], n: int, block_size: int) -> Saving:
+def closed_form(requests: Sequence[Shape], n: int, block_size: int) -> Saving:
     """What n samples save: all but one of them save the prompt's full blocks, in every step but the prompt's own."""
     saved = entries = 0
     for prompt, output in requests:
@@ -125,91 +103,115 @@ def closed_form(requests: Sequence[Lengths], n: int, block_size: int) -> Saving:
     return Saving(saved, entries)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request of ``n`` samples, or of a beam search, that ends after ``output`` tokens, and not before."""
+
+    prompt: "array[int]"
+    output: int
+    n: int = 1
+    beam_width: int | None = None
+
+    @property
+    def width(self) -> int:
+        """The most sequences that it has at once."""
+        return self.params.width
+
+    @property
+    def params(self) -> SamplingParams:
+        """As a scheduler takes it."""
+        return SamplingParams(max_tokens=self.output, ignore_eos=True, n=self.n, beam_width=self.beam_width)
+
+
 def measure(
     make_runner: Callable[[int], Runner],
-    prompts: Sequence["array[int]"],
-    requests: Sequence[Lengths],
-    params: dict[str, Any],
+    requests: Sequence[Asked],
     block_size: int,
     report: Callable[[int], None] = lambda tokens: None,
-) -> Saving:
-    """Run requests to their lengths, all at once, and count blocks in each step, when it is computed.
+) -> list[Saving]:
+    """Run requests to their ends, all at once, and count the blocks of each in every step, when it is computed.
 
-    ``params`` are those of :class:`SamplingParams` beside the lengths; ``make_runner`` gets the pool's blocks, as many as they
-    need without sharing; ``report`` gets how many tokens a step computed.
+    ``make_runner`` gets the pool's blocks, as many as they need without sharing; ``report`` gets how many tokens a step computed.
     """
-    asked = [SamplingParams(max_tokens=each.output, ignore_eos=True, **params) for each in requests]
-    width = sum(each.width for each in asked)
-    tokens = sum(map(len, prompts)) + width
-    blocks = sum(
-        each.width * blocks_for(sum(lengths), block_size)
-        for each, lengths in zip(asked, requests, strict=True)
-    )
+    width = sum(each.width for each in requests)
+    tokens = sum(len(each.prompt) for each in requests) + width
+    blocks = sum(each.width * blocks_for(len(each.prompt) + each.output, block_size) for each in requests)
     ledger = Ledger(lambda sealed: None)
     pool = BlockPool(blocks, block_size, ledger)
     runner = make_runner(blocks)
     scheduler = Scheduler(SchedulerConfig(tokens, width, tokens + blocks * block_size), pool, ledger)
-    for prompt, each in zip(prompts, asked, strict=True):
-        scheduler.submit(prompt, each)
-    saved = entries = 0
+    submitted = [scheduler.submit(each.prompt, each.params) for each in requests]
+    saved, entries = [0] * len(submitted), [0] * len(submitted)
     while not scheduler.idle:
         plan = scheduler.schedule()
-        needed = sum(len(sequence.table) for request in scheduler.roster.running for sequence in request.live)
-        saved += needed - (blocks - pool.num_free)
-        entries += needed
+        every = 0
+        for number, request in enumerate(submitted):
+            tables = [sequence.table for sequence in request.live]
+            needed, held = sum(map(len, tables)), len(set().union(*tables))
+            saved[number] += needed - held
+            entries[number] += needed
+            every += held
+        assert every == blocks - pool.num_free, f"{every} blocks are held, {blocks - pool.num_free} in use"
         scheduler.update(plan, runner.execute(plan))
         ledger.seal(StepTimes(0, 0, 0, 0), plan.tokens, tokens, 0)
         report(plan.tokens)
-    return Saving(saved, entries)
+    return [Saving(*each) for each in zip(saved, entries, strict=True)]
 
 
-def parallel(requests: Sequence[Lengths], n: int, block_size: int) -> Saving:
+def summed(savings: Iterable[Saving]) -> Saving:
+    """The saving of all of them."""
+    return Saving(*map(sum, zip(*savings, strict=True)))
+
+
+def parallel(requests: Sequence[Shape], n: int, block_size: int) -> Saving:
     """What n samples save, measured without a model. Raises :class:`AssertionError` unless it is the closed form."""
-    prompts = [seeded_tokens(number, each.prompt) for number, each in enumerate(requests)]
-    found = measure(lambda blocks: NullRunner(), prompts, requests, {"n": n}, block_size)
+    samples = [
+        Asked(seeded_tokens(number, each.prompt), each.output, n) for number, each in enumerate(requests)
+    ]
+    found = summed(measure(lambda blocks: NullRunner(), samples, block_size))
     exact = closed_form(requests, n, block_size)
     assert found == exact, f"{n} samples: {found} was measured, the closed form is {exact}"
     return found
 
 
-def bench(searcher: Searcher, size: Size, block_size: int, seed: int) -> list[Result]:
-    """All profiles and widths; how far it is stands on standard error."""
-    drawn = {profile: draw_lengths(profile, size.beam[profile.name], seed) for profile in PROFILES}
-    total = sum(
-        each.prompt + width * each.output for rows in drawn.values() for each in rows for width in WIDTHS
-    )
-    results: list[Result] = []
+def bench(searcher: Searcher, searches: dict[str, int], block_size: int, seed: int) -> list[Result]:
+    """All profiles and widths, so many ``searches`` of each width; how far it is stands on standard error.
+
+    The beams of all searches take their steps together, as most of a small step's time does not depend on how many they are.
+    """
+    lengths = {profile: profile.searches(searches[profile.name], seed) for profile in PROFILES}
+    named = [
+        ((profile, width), Asked(searcher.prompt(seed + number, each.prompt), each.output, beam_width=width))
+        for profile, shapes in lengths.items()
+        for width in WIDTHS
+        for number, each in enumerate(shapes)
+    ]
+    requests = [request for _, request in named]
+    total = sum(len(each.prompt) + each.width * each.output for each in requests)
     done = 0
     with progress("sharing", total) as report:
-        for profile, searches in drawn.items():
-            requests = draw_lengths(profile, size.parallel, seed)
-            prompts = [searcher.prompt(seed + number, each.prompt) for number, each in enumerate(searches)]
-            beam: dict[int, Saving] = {}
-            for width in WIDTHS:
 
-                def computed(tokens: int, now: str = f"{profile.name}, {width} beams") -> None:
-                    nonlocal done
-                    done += tokens
-                    report(done, now)
+        def computed(tokens: int) -> None:
+            nonlocal done
+            done += tokens
+            report(done, f"{len(requests)} beam searches")
 
-                beam[width] = measure(
-                    searcher.make_runner, prompts, searches, {"beam_width": width}, block_size, computed
-                )
-            samples = {n: parallel(requests, n, block_size) for n in WIDTHS}
-            results.append(Result(profile, samples, beam, (requests, searches)))
+        savings = measure(searcher.make_runner, requests, block_size, computed)
+    results: list[Result] = []
+    for profile, shapes in lengths.items():
+        beam = {
+            width: summed(
+                saving for (key, _), saving in zip(named, savings, strict=True) if key == (profile, width)
+            )
+            for width in WIDTHS
+        }
+        pairs = profile.pairs()
+        samples = {n: parallel(pairs, n, block_size) for n in WIDTHS}
+        results.append(Result(profile, samples, beam, (pairs, shapes)))
     return results
 
 
 # -- told --------------------------------------------------------------------------------------------------------------------
-
-
-def _told(requests: Sequence[Lengths]) -> dict[str, Any]:
-    return {
-        "requests": len(requests),
-        "prompt_tokens": round(fmean(each.prompt for each in requests), 1),
-        "output_tokens": round(fmean(each.output for each in requests), 1),
-        "lengths": [list(each) for each in requests],
-    }
 
 
 def facts(results: Sequence[Result], searcher: Searcher, block_size: int, seed: int) -> dict[str, Any]:
@@ -219,6 +221,11 @@ def facts(results: Sequence[Result], searcher: Searcher, block_size: int, seed: 
         "seed": seed,
         "model": searcher.name,
         "device": searcher.device,
+        "lengths": {
+            "distribution": "log-normal",
+            "prompt_spread": PROMPT_SPREAD,
+            "output_spread": OUTPUT_SPREAD,
+        },
         "profiles": [
             {
                 "name": each.profile.name,
@@ -227,40 +234,45 @@ def facts(results: Sequence[Result], searcher: Searcher, block_size: int, seed: 
                 ],
                 "beam": [{"width": w, "saving_percent": round(s.percent, 2)} for w, s in each.beam.items()],
                 "paper": {"parallel": each.profile.paper_parallel, "beam": each.profile.paper_beam},
-                "parallel_lengths": _told(each.lengths[0]),
-                "beam_lengths": _told(each.lengths[1]),
+                "parallel_lengths": shapes_told(each.lengths[0]),
+                "beam_lengths": shapes_told(each.lengths[1]),
             }
             for each in results
         ],
     }
 
 
-def table(results: Sequence[Result], searcher: Searcher, block_size: int) -> str:
+def table(facts: dict[str, Any]) -> str:
     """All of it for a person."""
+    spread = facts["lengths"]
     lines = [
-        f"saving = blocks saved ÷ blocks without sharing, over all steps; blocks of {block_size}, no prefix cache",
-        f"beams are searched by {searcher.name} on {searcher.device}; samples need no model, and equal the closed form",
+        f"saving = blocks saved ÷ blocks without sharing, over all steps; blocks of {facts['block_size']}, no prefix cache",
+        f"beams are searched by {facts['model']} on {facts['device']}; samples need no model, and equal the closed form",
+        (
+            f"lengths: quantiles of log-normal distributions around the averages, spread {spread['prompt_spread']} of prompts "
+            f"and {spread['output_spread']} of answers"
+        ),
     ]
-    for each in results:
-        lines += ["", each.profile.name]
-        for what, word, savings, paper, requests in (
-            ("parallel", "n", each.parallel, each.profile.paper_parallel, each.lengths[0]),
-            ("beam", "width", each.beam, each.profile.paper_beam, each.lengths[1]),
-        ):
-            told = _told(requests)
-            row = "   ".join(f"{word} {width}: {saving.percent:4.1f} %" for width, saving in savings.items())
-            lines.append(f"  {what:<8}  {row}   paper: {paper[0]}–{paper[1]} %")
+    for profile in facts["profiles"]:
+        lines += ["", profile["name"]]
+        for what, word, how in (("parallel", "n", "all pairs"), ("beam", "width", "drawn")):
+            row = "   ".join(
+                f"{word} {each[word]}: {each['saving_percent']:4.1f} %" for each in profile[what]
+            )
+            low, high = profile["paper"][what]
+            lines.append(f"  {what:<8}  {row}   paper: {low}–{high} %")
+            asked = profile[f"{what}_lengths"]
             lines.append(
-                f"            {told['requests']} requests, {told['prompt_tokens']} tokens in and "
-                f"{told['output_tokens']} out on average: {_some(requests)}"
+                f"            {asked['requests']} requests, {asked['prompt_tokens']} tokens in and "
+                f"{asked['output_tokens']} out on average, {how}: {_some(asked['lengths'])}"
             )
     lines += ["", "the paper's savings are those of OPT-13B on the data sets themselves"]
     return "\n".join(lines)
 
 
-def _some(requests: Sequence[Lengths], most: int = 8) -> str:
-    some = ", ".join(f"{prompt}+{output}" for prompt, output in requests[:most])
-    return some + (", …" if len(requests) > most else "")
+def _some(lengths: Sequence[Sequence[int]], most: int = 8) -> str:
+    some = ", ".join(f"{prompt}+{output}" for prompt, output in lengths[:most])
+    return some + (", …" if len(lengths) > most else "")
 
 
 def add(app: typer.Typer) -> None:
@@ -269,28 +281,20 @@ def add(app: typer.Typer) -> None:
 
 
 def sharing(
-    model: Annotated[
-        str, typer.Option(help="Who searches with beams: a name that `kvarium models ls` lists, or a folder.")
-    ] = "smollm2-135m",
+    model: Annotated[str, typer.Option(help=f"Who searches with beams. {MODEL}")] = "smollm2-135m",
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
-    seed: Annotated[int, typer.Option(help="Lengths and prompts are drawn with it.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Prompts of the beam searches, and their pairs of lengths, are drawn with it.")
+    ] = 0,
     size: Annotated[
-        str, typer.Option(help="How many requests: small or full, which takes minutes on two cores.")
+        str, typer.Option(help="How many beam searches: small or full, which takes minutes on two cores.")
     ] = "full",
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure and print."""
-    try:
-        if size not in SIZES:
-            raise UsageError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-        searcher = load_searcher(model, block_size)
-        results = bench(searcher, SIZES[size], block_size, seed)
-    except (UsageError, ValueError) as error:
-        print(f"kvarium bench sharing: {error}", file=sys.stderr, flush=True)
-        raise typer.Exit(2) from None
-    told = (
-        json.dumps(facts(results, searcher, block_size, seed))
-        if as_json
-        else table(results, searcher, block_size)
-    )
-    print(told, flush=True)
+    with refusals_of("sharing"):
+        searches = size_named(SIZES, size)
+        check_block_size(block_size)
+        searcher = load_searcher(choose_model(model), block_size)
+        results = bench(searcher, searches, block_size, seed)
+    print_facts(facts(results, searcher, block_size, seed), as_json, table)

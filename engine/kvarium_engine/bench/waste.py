@@ -10,9 +10,10 @@ Each slot of the pool is one of these, while a step is computed::
 They are the terms of the vLLM paper's figure 2. Shares are those of all slots, averaged over the steps at which a request
 waits: only then is memory what lacks. All requests are there from the start, answers get as long as they may, and nothing
 is shared: no prefix is common, and each request has one sample. So it is seen afterwards how much of a reservation was used.
+
+*Throughput* is told in tokens of answers a step, which is a matter of memory alone, and with a model in tokens a second too.
 """
 
-import json
 import sys
 import time
 from array import array
@@ -22,9 +23,9 @@ from typing import Annotated, Any
 
 import typer
 
+from kvarium_engine.bench.commands import MODEL, AsJson, columns, print_facts, refusals_of, size_named
 from kvarium_engine.bench.lengths import Shape, drawn, told
 from kvarium_engine.engine import EngineConfig, make_scheduler
-from kvarium_engine.errors import UsageError
 from kvarium_engine.memory.reservation import RESERVE
 from kvarium_engine.model.seeded_tokens import seeded_tokens
 from kvarium_engine.options import Options, resolve
@@ -208,7 +209,7 @@ def measure(
     return {
         "model": runner.model,
         "device": runner.device,
-        "num_blocks": sizes.num_blocks,
+        "num_gpu_blocks": sizes.num_blocks,
         "block_size": sizes.block_size,
         "slots": sizes.num_blocks * sizes.block_size,
         "max_model_len": sizes.max_model_len,
@@ -237,16 +238,6 @@ def table(facts: dict[str, Any]) -> str:
             f"{system['output_tokens_per_step']:.1f}",
         ]
         rows.append([*row, *([f"{system['output_tokens_per_s']:,.1f}"] if timed else [])])
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)),
-            ]
-        )
-        for row in rows
-    ]
     paged, largest, *_ = facts["systems"]
     held_up = ", ".join(
         f"{system['reserve']} {system['steps_held_up_by_fragmentation']:,}" for system in facts["systems"][1:]
@@ -258,14 +249,19 @@ def table(facts: dict[str, Any]) -> str:
                 f"{prompts['most']:,}), answers of {outputs['average']} (at most {outputs['most']:,})"
             ),
             (
-                f"memory: {facts['num_blocks']:,} blocks of {facts['block_size']} = {facts['slots']:,} slots; max_model_len "
+                f"memory: {facts['num_gpu_blocks']:,} blocks of {facts['block_size']} = {facts['slots']:,} slots; max_model_len "
                 f"{facts['max_model_len']:,}; {facts['model'] if timed else 'no model'}"
             ),
             "",
-            *lines,
+            *columns(rows, left=1),
             "",
             "tokens: hold a token; reserved: will hold one; internal: never hold one; external: free, while the next request",
             "waits for memory; idle: free, while it waits for something else. At once: the most requests that ran together.",
+            (
+                "Throughput: tokens of answers a step, and a second of this model."
+                if timed
+                else "Throughput: tokens of answers a step; with a --model also a second, as a step's time is a model's."
+            ),
             f"Steps at which the next request was held up by fragmentation, though enough blocks were free: {held_up}.",
             (
                 f"Waste: paged {paged['waste_percent']:.1f} % (the vLLM paper: under 4 %), reserving the most "
@@ -292,18 +288,18 @@ def waste(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Run it on a model, and tell tokens a second too; without: only steps are counted."
+            help=(
+                "Run it on a model; the throughput is told in tokens a second then, and without one in tokens a step alone. "
+                f"{MODEL}"
+            )
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the lengths.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print where the memory goes."""
-    size = size or ("small" if model is not None and not card_there() else "full")
-    try:
-        if size not in SIZES:
-            raise UsageError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-        sizes = SIZES[size]
+    with refusals_of("waste"):
+        sizes = size_named(SIZES, size or ("small" if model is not None and not card_there() else "full"))
         options = Options(
             runner=None if model is not None else "null",
             model=model,
@@ -316,10 +312,7 @@ def waste(
         runner, _ = make_runner(
             options, resolve(options), lambda line: print(line, file=sys.stderr, flush=True)
         )
-    except UsageError as error:
-        print(f"kvarium bench waste: {error}", file=sys.stderr, flush=True)
-        raise typer.Exit(2) from None
     with progress("four kinds of memory", 1.0) as report:
         facts = measure(sizes, runner, seed, report)
     runner.close()
-    print(json.dumps(facts) if as_json else table(facts), flush=True)
+    print_facts(facts, as_json, table)

@@ -16,8 +16,10 @@ from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, Pre
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
+from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.dry_run import dry_run
 from kvarium_engine.model.geometry import Geometry, read_config, read_geometry
+from kvarium_engine.model.hub import fetch_weights
 from kvarium_engine.model.kv_scales import is_kv_scale
 from kvarium_engine.model.refusal import refuse_unpaged
 from kvarium_engine.model.self_check import check_model
@@ -42,6 +44,23 @@ def use_threads() -> int:
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) - 1))
     return torch.get_num_threads()
+
+
+def fetch_chosen(choice: ModelChoice) -> None:
+    """Let all that :func:`load_chosen` reads be here: of a model of the hub that may be the config alone.
+
+    Raises :class:`UsageError` where it can't be fetched, or where its config says that it can't be run.
+    """
+    if choice.on_hub and choice.load_format != "dummy":
+        check_config(choice.config)
+        fetch_weights(choice.name, choice.folder)
+
+
+def load_chosen(choice: ModelChoice, device: torch.device, seed: int = 0) -> PreTrainedModel:
+    """The model that was chosen, which is here; ``seed`` is that of random weights. Raises :class:`UsageError` as both below."""
+    if choice.load_format == "dummy":
+        return random_model(choice.config, choice.dtype, device, seed)
+    return load_model(choice.folder, choice.dtype, device)
 
 
 def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = None) -> PreTrainedModel:
