@@ -251,14 +251,16 @@ def test_the_stop_id_of_the_best_answer_is_told_and_a_text_that_is_not_recorded_
     assert b"stop_reason" not in frames
 
 
-def test_a_search_whose_unshared_worst_case_can_not_fit_is_refused_with_the_numbers() -> None:
-    engine = Mirrored(num_blocks=11)
-    request = engine.submit(40, max_tokens=9, beam_width=4)
+def test_a_search_whose_worst_case_can_not_fit_is_refused_with_the_numbers() -> None:
+    engine = Mirrored(num_blocks=9)
+    request = engine.submit(40, max_tokens=25, beam_width=4)
     engine.engine.step_without_work()
     assert engine.mirror() == []
     [refused] = engine.decisions(Refused)
-    assert refused.message == "each of its 4 beams may need 3 blocks, together 12; the pool has 11"
-    assert (refused.needs, refused.has, request.state) == (12, 11, None)
+    assert (
+        refused.message == "its 4 beams share 2 blocks and may need 2 more each, together 10; the pool has 9"
+    )
+    assert (refused.needs, refused.has, request.state) == (10, 9, None)
 
 
 def test_the_width_counts_from_admission() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.request import Stage
 from kvarium_engine.scheduling.sampling_params import SamplingParams
@@ -38,14 +39,31 @@ def test_the_largest_request_that_fits_is_not_refused() -> None:
     assert [f.reason for f in engine.decisions(Finished)] == ["length"]
 
 
-def test_n_samples_are_counted_as_if_nothing_were_shared() -> None:
+def test_of_n_samples_the_prompts_full_blocks_are_counted_once() -> None:
     engine = Mirrored(num_blocks=10)
-    assert engine.submit(48, max_tokens=16, n=3).state is None
-    assert engine.submit(48, max_tokens=16, n=2).state == "waiting"
+    assert engine.submit(56, max_tokens=40, n=3).state is None
+    assert engine.submit(56, max_tokens=40, n=2).state == "waiting"
     engine.step()
     [refused] = engine.decisions(Refused)
     assert (refused.needs, refused.has) == (12, 10)
-    assert "each of its 3 sequences may need 4 blocks, together 12" in refused.message
+    assert (
+        refused.message
+        == "its 3 sequences share 3 blocks and may need 3 more each, together 12; the pool has 10"
+    )
+
+
+@pytest.mark.parametrize("caching", [True, False])
+@pytest.mark.parametrize("beam_width", [None, 4])
+@pytest.mark.parametrize(("prompt", "output"), [(640, 16), (648, 9), (639, 34), (5, 60)])
+def test_a_pool_of_as_many_blocks_as_a_request_may_need_is_enough(
+    prompt: int, output: int, beam_width: int | None, caching: bool
+) -> None:
+    blocks = prompt // 16 + 4 * (blocks_for(prompt + output - 1, 16) - prompt // 16)
+    engine = Mirrored(num_blocks=blocks, caching=caching)
+    engine.submit(prompt, max_tokens=output, n=4, beam_width=beam_width)
+    engine.run()
+    assert [f.reason for f in engine.decisions(Finished)] == ["length"]
+    engine.assert_nothing_leaks()
 
 
 def test_a_prompt_as_long_as_the_longest_sequence_is_refused_in_tokens() -> None:

@@ -130,14 +130,23 @@ class Request:
         return self.prompt_tokens + self.max_tokens - 1
 
     def worst_case_blocks(self, block_size: int) -> int:
-        """Blocks that it needs when nothing is shared: those of ``n`` whole sequences, or of all beams.
+        """Blocks that it needs at most: the prompt's full ones once, and all others of each of its samples or beams.
 
-        A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves.
+        ::
+
+            3 samples of 40 tokens, 60 more each       [ 16 ][ 16 ]  shared, always: a resumed request forks again
+                                                            ├─ [ 8 + 8 ][ 16 ][ 16 ][ 12 ]  the block of the prompt's
+                                                            ├─ [ 8 + 8 ][ 16 ][ 16 ][ 12 ]  end is copied
+            2 + 3 × 5 = 17 blocks                           └─ [ 8 + 8 ][ 16 ][ 16 ][ 12 ]
+
+        So whatever is shared beyond that by luck, or found in the prefix cache, a pool of so many blocks is enough. A request
+        that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves.
         """
         if self.reserved_blocks:
             return self.params.width * self.reserved_blocks
         tokens = self.prompt_tokens if self.params.max_tokens is None else self.most_tokens
-        return self.params.width * blocks_for(tokens, block_size)
+        shared = self.prompt_tokens // block_size
+        return shared + self.params.width * (blocks_for(tokens, block_size) - shared)
 
     def common_prefix(self) -> int:
         """How many tokens all live sequences begin with; one of each is left to compute."""

@@ -151,17 +151,21 @@ class Roster:
         needs, has = request.worst_case_blocks(self.pool.block_size), self.pool.num_blocks
         if needs <= has:
             return None
+        return f"{self._needs(request, needs)}; the pool has {has}", needs, has, "blocks"
+
+    def _needs(self, request: Request, needs: int) -> str:
+        """In words: the blocks that a request ``needs`` at most."""
         width = request.params.width
-        verb, run = ("reserves", " in one run") if request.reserved_blocks else ("may need", "")
-        what = "sequences" if request.params.beam_width is None else "beams"
-        who = f"each of its {width} {what}" if width > 1 else "it"
-        together = f", together {needs}" if width > 1 else ""
-        return (
-            f"{who} {verb} {needs // width} blocks{run}{together}; the pool has {has}",
-            needs,
-            has,
-            "blocks",
-        )
+        what = f"its {width} {'sequences' if request.params.beam_width is None else 'beams'}"
+        if request.reserved_blocks:
+            who = f"each of {what}" if width > 1 else "it"
+            together = f", together {needs}" if width > 1 else ""
+            return f"{who} reserves {request.reserved_blocks} blocks in one run{together}"
+        if width == 1:
+            return f"it may need {needs} blocks"
+        shared = request.prompt_tokens // self.pool.block_size
+        each = (needs - shared) // width
+        return f"{what} share {shared} blocks and may need {each} more each, together {needs}"
 
     def find(self, name_or_id: str | int) -> Request | None:
         """The request in the engine with this name, or with this id."""
