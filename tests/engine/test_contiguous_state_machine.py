@@ -99,7 +99,7 @@ class ContiguousMachine(EngineMachine):
                 assert (decision.largest is None) == (decision.reason == "blocks")
 
 
-TestContiguousMachine = ContiguousMachine.TestCase
+TestContiguousMachine = pytest.mark.timeout(900)(ContiguousMachine.TestCase)
 TestContiguousMachine.settings = settings(stateful_step_count=40)
 
 

@@ -253,5 +253,5 @@ class EngineMachine(RuleBasedStateMachine):
         self.engine.undo_all()
 
 
-TestEngineMachine = EngineMachine.TestCase
+TestEngineMachine = pytest.mark.timeout(900)(EngineMachine.TestCase)
 TestEngineMachine.settings = settings(stateful_step_count=40)
