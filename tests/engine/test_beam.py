@@ -257,7 +257,10 @@ def test_a_search_whose_unshared_worst_case_can_not_fit_is_refused_with_the_numb
     engine.engine.step_without_work()
     assert engine.mirror() == []
     [refused] = engine.decisions(Refused)
-    assert refused.message == "each of its 4 beams may need 3 blocks, together 12; the pool has 11"
+    assert (
+        refused.message
+        == "each of its 4 beams may need 3 blocks, together 12 (counted as if nothing were shared); the pool has 11"
+    )
     assert (refused.needs, refused.has, request.state) == (12, 11, None)
 
 

@@ -45,7 +45,31 @@ def test_n_samples_are_counted_as_if_nothing_were_shared() -> None:
     engine.step()
     [refused] = engine.decisions(Refused)
     assert (refused.needs, refused.has) == (12, 10)
-    assert "each of its 3 sequences may need 4 blocks, together 12" in refused.message
+    assert (
+        "each of its 3 sequences may need 4 blocks, together 12 (counted as if nothing were shared)"
+        in refused.message
+    )
+
+
+@pytest.mark.parametrize("how", [{"n": 4}, {"n": 4, "beam_width": 4}])
+def test_without_a_bound_on_tokens_it_needs_room_to_begin_and_the_samples_share_their_prompt(
+    how: dict[str, int],
+) -> None:
+    engine = Mirrored(num_blocks=64, length=2000)
+    first, second = (engine.submit(tokens, max_tokens=None, **how) for tokens in (640, 61 * 16 - 8))
+    refused = engine.submit(61 * 16 + 8, max_tokens=None, **how)
+    assert (first.state, second.state, refused.state) == ("waiting", "waiting", None)
+    engine.run()
+    [told] = engine.decisions(Refused)
+    assert told.message == "it needs 65 blocks to begin; the pool has 64"
+    finished = engine.decisions(Finished)
+    assert [(each.request, each.reason) for each in finished] == [
+        (first.id, "capacity"),
+        (second.id, "capacity"),
+    ]
+    assert first.created >= 4
+    assert second.created >= 4
+    engine.assert_nothing_leaks()
 
 
 def test_a_prompt_as_long_as_the_longest_sequence_is_refused_in_tokens() -> None:

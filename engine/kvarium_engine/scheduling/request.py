@@ -130,14 +130,16 @@ class Request:
         return self.prompt_tokens + self.max_tokens - 1
 
     def worst_case_blocks(self, block_size: int) -> int:
-        """Blocks that it needs when nothing is shared: those of ``n`` whole sequences, or of all beams.
+        """Blocks that it needs at most, counted as if nothing were shared: those of ``n`` whole sequences, or of all beams.
 
-        A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves.
+        A request that asks for as many tokens as possible (``max_tokens`` None) is only asked to begin, unless it reserves: its
+        sequences share the prompt's full blocks then, and each but one copies the last.
         """
         if self.reserved_blocks:
             return self.params.width * self.reserved_blocks
-        tokens = self.prompt_tokens if self.params.max_tokens is None else self.most_tokens
-        return self.params.width * blocks_for(tokens, block_size)
+        if self.params.max_tokens is None:
+            return blocks_for(self.prompt_tokens, block_size) + self.params.width - 1
+        return self.params.width * blocks_for(self.most_tokens, block_size)
 
     def common_prefix(self) -> int:
         """How many tokens all live sequences begin with; one of each is left to compute."""

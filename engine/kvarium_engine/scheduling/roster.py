@@ -152,10 +152,15 @@ class Roster:
         if needs <= has:
             return None
         width = request.params.width
+        if request.params.max_tokens is None and not request.reserved_blocks:
+            return f"it needs {needs} blocks to begin; the pool has {has}", needs, has, "blocks"
         verb, run = ("reserves", " in one run") if request.reserved_blocks else ("may need", "")
         what = "sequences" if request.params.beam_width is None else "beams"
         who = f"each of its {width} {what}" if width > 1 else "it"
-        together = f", together {needs}" if width > 1 else ""
+        together = ""
+        if width > 1:
+            counted = "" if request.reserved_blocks else " (counted as if nothing were shared)"
+            together = f", together {needs}{counted}"
         return (
             f"{who} {verb} {needs // width} blocks{run}{together}; the pool has {has}",
             needs,
