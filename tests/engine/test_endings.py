@@ -66,6 +66,27 @@ def test_a_pool_of_as_many_blocks_as_a_request_may_need_is_enough(
     engine.assert_nothing_leaks()
 
 
+@pytest.mark.parametrize("how", [{"n": 4}, {"n": 4, "beam_width": 4}])
+def test_without_a_bound_on_tokens_it_needs_room_to_begin_and_the_samples_share_their_prompt(
+    how: dict[str, int],
+) -> None:
+    engine = Mirrored(num_blocks=64, length=2000)
+    first, second = (engine.submit(tokens, max_tokens=None, **how) for tokens in (640, 61 * 16 - 8))
+    refused = engine.submit(61 * 16 + 8, max_tokens=None, **how)
+    assert (first.state, second.state, refused.state) == ("waiting", "waiting", None)
+    engine.run()
+    [told] = engine.decisions(Refused)
+    assert told.message == "it needs 65 blocks to begin; the pool has 64"
+    finished = engine.decisions(Finished)
+    assert [(each.request, each.reason) for each in finished] == [
+        (first.id, "capacity"),
+        (second.id, "capacity"),
+    ]
+    assert first.created >= 4
+    assert second.created >= 4
+    engine.assert_nothing_leaks()
+
+
 def test_a_prompt_as_long_as_the_longest_sequence_is_refused_in_tokens() -> None:
     engine = Mirrored(length=100)
     assert engine.submit(100).state is None

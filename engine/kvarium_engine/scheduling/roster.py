@@ -161,6 +161,8 @@ class Roster:
             who = f"each of {what}" if width > 1 else "it"
             together = f", together {needs}" if width > 1 else ""
             return f"{who} reserves {request.reserved_blocks} blocks in one run{together}"
+        if request.params.max_tokens is None:
+            return f"it needs {needs} blocks to begin"
         if width == 1:
             return f"it may need {needs} blocks"
         shared = request.prompt_tokens // self.pool.block_size
