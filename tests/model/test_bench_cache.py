@@ -86,8 +86,8 @@ def test_a_step_is_told_as_growing_or_flat_by_the_middle_one_of_the_rounds() -> 
     }
     level = told("paged", (32, 64, 512), {32: [10.0, 30.0, 10.0], 64: [9.0] * 3, 512: [11.0, 33.0, 50.0]})
     assert (level["ms"], level["last_to_first"], level["shape"]) == ([10.0, 9.0, 33.0], 1.1, "flat")
-    for last, shape in ((14.9, "flat"), (15.0, "growing"), (5.0, "flat")):
-        assert told("paged", (1, 2), {1: [10.0], 2: [last]})["shape"] == shape
+    for last, shape in ((19.9, "flat"), (20.0, "growing"), (5.0, "flat")):
+        assert told("paged", (1, 4), {1: [10.0], 4: [last]})["shape"] == shape
 
 
 @pytest.mark.parametrize("name", ["llama", "gemma2", "mistral", "gpt2"])
