@@ -1,5 +1,7 @@
 """How many blocks the pool has, how long a sequence may get, and whether there is room for it."""
 
+import contextlib
+import os
 from pathlib import Path
 from typing import Protocol
 
@@ -103,19 +105,25 @@ def _for_trace(options: SizeOptions, trace: list[TraceRequest]) -> tuple[int, in
 
 
 def free_memory() -> int | None:
-    """Bytes that this process may still take, as far as the system tells."""
+    """Bytes that this process may still take, as far as the system tells: elsewhere than on Linux, at most all there are."""
     found: list[int] = []
     try:
         with Path("/proc/meminfo").open() as lines:
             found += [1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
     except (OSError, ValueError, IndexError):
         pass
+    if not found:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     try:
         group = Path("/sys/fs/cgroup")
         most, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
         if most != "max":
-            found.append(max(0, int(most) - int(used)))
-    except (OSError, ValueError):
+            # Files that were read, as weights are, are kept as long as there is room, and count as used.
+            counts = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            files = int(counts["active_file"]) + int(counts["inactive_file"])
+            found.append(max(0, int(most) - int(used) + files))
+    except (OSError, ValueError, KeyError):
         pass
     return min(found, default=None)
 

@@ -53,9 +53,11 @@ def _torch_runner(
     if memory is None and options.gpu_memory_utilization is not None:
         raise UsageError(NO_CARD)
     free = 0 if memory is None else memory.free()
-    fetch_chosen(model)
+    # A pool that the card sizes takes what the weights leave.
+    pool_bytes = resolved.capacity.bytes if memory is None or resolved.sized else 0
+    fetch_chosen(model, pool_bytes)
     loading = time.monotonic()
-    module = load_chosen(model, device, options.seed)
+    module = load_chosen(model, device, options.seed, pool_bytes)
     weights = sum(parameter.numel() * parameter.element_size() for parameter in module.parameters())
     where = f"cpu, {threads} thread{'s' * (threads > 1)}" if memory is None else memory.device
     say(
@@ -93,6 +95,12 @@ def _torch_runner(
         told = "1, as the checkpoint tells none" if scales is None else "those of the checkpoint"
         say(f"keys and values are kept as {FP8_NAME}; their scales are {told}")
     say(f"{model.name} is ready after {time.monotonic() - began:.1f} s")
+    foreign = sorted(token for token in runner.eos_tokens if not 0 <= token < runner.vocab_size)
+    if foreign:
+        say(
+            f"{model.name} never samples its end token {', '.join(map(str, foreign))}: it has the tokens 0 to "
+            f"{runner.vocab_size - 1:,} (eos_token_id in its config)"
+        )
     if vocabulary is None:
         say(f"{model.name} has no tokenizer: prompts are given as token ids")
     return runner, resolved

@@ -11,7 +11,7 @@ import torch
 from kvarium_engine import process
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model
-from kvarium_engine.model.loader import random_model
+from kvarium_engine.model.loader import check_config, load_model, random_model
 from kvarium_engine.model.torch_runner import TorchRunner
 from kvarium_engine.options import Options, resolve
 from kvarium_engine.runners import make_runner
@@ -113,6 +113,52 @@ def test_what_can_not_be_right_is_refused_here_too(name: str, tmp_path: Path) ->
     with pytest.raises(UsageError) as raised:
         random_model(tmp_path / "config.json", device=torch.device("cpu"))
     assert message in str(raised.value)
+
+
+def test_logits_that_are_no_numbers_are_told_as_such(tmp_path: Path) -> None:
+    small_llama(initializer_range=0.02, rms_norm_eps=float("nan")).save_pretrained(tmp_path)
+    with pytest.raises(UsageError, match="llama can't be run: its own logits are NaN"):
+        random_model(tmp_path / "config.json", device=torch.device("cpu"))
+
+
+@pytest.mark.parametrize("token", [-1, 10**8])
+def test_an_end_token_that_can_not_be_sampled_is_told_at_the_start(tmp_path: Path, token: int) -> None:
+    small_llama(initializer_range=0.02, eos_token_id=token).save_pretrained(tmp_path)
+    _, lines = runner_of(tmp_path)
+    assert [line for line in lines if f"never samples its end token {token}: it has the tokens 0 to" in line]
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [{"hidden_size": 1 << 16, "intermediate_size": 1 << 18, "num_hidden_layers": 80}, {"vocab_size": 10**12}],
+)
+def test_what_does_not_fit_is_refused_with_the_numbers_before_it_is_made(
+    tmp_path: Path, sizes: dict[str, int]
+) -> None:
+    small_llama(**sizes).save_pretrained(tmp_path)
+    for refuse in (random_model, check_config):
+        with pytest.raises(
+            UsageError, match=r"its weights take [\d,.]+ GiB, .* GiB are free on cpu"
+        ) as raised:
+            refuse(tmp_path / "config.json")
+        assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(("short", "fits"), [(1, False), (0, True)])
+def test_weights_and_pool_must_fit_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int, fits: bool
+) -> None:
+    model = made(small_llama(initializer_range=0.02), attention="sdpa")
+    model.save_pretrained(tmp_path)
+    needed = sum(each.numel() * 4 for each in model.parameters()) + (1 << 20)
+    monkeypatch.setattr("kvarium_engine.model.loader.free_memory", lambda: needed - short)
+    for load in (load_model, random_model):
+        place = tmp_path if load is load_model else tmp_path / "config.json"
+        if fits:
+            load(place, "float32", torch.device("cpu"), pool_bytes=1 << 20)
+        else:
+            with pytest.raises(UsageError, match="are free on cpu"):
+                load(place, "float32", torch.device("cpu"), pool_bytes=1 << 20)
 
 
 @pytest.mark.parametrize(

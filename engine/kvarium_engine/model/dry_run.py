@@ -17,15 +17,18 @@ NAME = "kvarium_dry_run"
 _TOKENS = 4
 
 
-def dry_run(config: Any) -> None:
-    """Raises :class:`ValueError`, in one line with the model's type, where a layer's attention can't be done.
+def dry_run(config: Any) -> int:
+    """How many numbers the model's weights have; 0 where it can't be made without any.
 
-    ``config`` is one of transformers.
+    ``config`` is one of transformers. Raises :class:`ValueError`, in one line with the model's type, where a layer's attention
+    can't be done.
     """
     usual = config._attn_implementation
+    numbers = 0
     try:
         with torch.device("meta"), torch.inference_mode():
             model = AutoModelForCausalLM.from_config(config, attn_implementation=NAME).eval()
+            numbers = sum(weights.numel() for weights in model.parameters())
             model(
                 input_ids=torch.zeros(1, _TOKENS, dtype=torch.int64),
                 position_ids=torch.arange(_TOKENS)[None],
@@ -38,6 +41,7 @@ def dry_run(config: Any) -> None:
         pass
     finally:
         config._attn_implementation = usual
+    return numbers
 
 
 def _without_numbers(

@@ -14,15 +14,19 @@ import torch
 import transformers
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedModel
 
+from kvarium_engine.capacity import GIB
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.choice import ModelChoice
+from kvarium_engine.model.cuda_memory import memory_of
 from kvarium_engine.model.dry_run import dry_run
 from kvarium_engine.model.geometry import Geometry, read_config, read_geometry
 from kvarium_engine.model.hub import fetch_weights
 from kvarium_engine.model.kv_scales import is_kv_scale
 from kvarium_engine.model.refusal import refuse_unpaged
 from kvarium_engine.model.self_check import check_model
+from kvarium_engine.model.weights import safetensors_of
+from kvarium_engine.pool_size import free_memory
 
 
 def choose_device() -> torch.device:
@@ -46,40 +50,49 @@ def use_threads() -> int:
     return torch.get_num_threads()
 
 
-def fetch_chosen(choice: ModelChoice) -> None:
+def fetch_chosen(choice: ModelChoice, pool_bytes: int = 0) -> None:
     """Let all that :func:`load_chosen` reads be here: of a model of the hub that may be the config alone.
 
-    Raises :class:`UsageError` where it can't be fetched, or where its config says that it can't be run.
+    Raises :class:`UsageError` where it can't be fetched, or where its config says that it can't be run, or does not
+    fit beside ``pool_bytes`` of keys and values.
     """
     if choice.on_hub and choice.load_format != "dummy":
-        check_config(choice.config)
+        check_config(choice.config, choice.dtype, pool_bytes)
         fetch_weights(choice.name, choice.folder)
 
 
-def load_chosen(choice: ModelChoice, device: torch.device, seed: int = 0) -> PreTrainedModel:
+def load_chosen(
+    choice: ModelChoice, device: torch.device, seed: int = 0, pool_bytes: int = 0
+) -> PreTrainedModel:
     """The model that was chosen, which is here; ``seed`` is that of random weights. Raises :class:`UsageError` as both below."""
     if choice.load_format == "dummy":
-        return random_model(choice.config, choice.dtype, device, seed)
-    return load_model(choice.folder, choice.dtype, device)
+        return random_model(choice.config, choice.dtype, device, seed, pool_bytes)
+    return load_model(choice.folder, choice.dtype, device, pool_bytes)
 
 
-def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = None) -> PreTrainedModel:
+def load_model(
+    folder: Path, dtype: str = "auto", device: torch.device | None = None, pool_bytes: int = 0
+) -> PreTrainedModel:
     """The model in ``folder``, ready for a :class:`~kvarium_engine.model.torch_runner.TorchRunner`.
 
-    Raises :class:`UsageError` for one that can't be loaded, whose weights are not exactly those that its config
-    describes, or that would be run wrong: by its config (:mod:`~kvarium_engine.model.refusal`), or by its own logits
-    (:mod:`~kvarium_engine.model.self_check`).
+    ``pool_bytes``: what its keys and values will take beside it. Raises :class:`UsageError` for one that can't be loaded, that
+    does not fit, whose weights are not exactly those that its config describes, or that would be run wrong: by its config
+    (:mod:`~kvarium_engine.model.refusal`), or by its own logits (:mod:`~kvarium_engine.model.self_check`).
     """
     device = device or choose_device()
     geometry = read_geometry(folder)
+    kind = choose_dtype(dtype, geometry, device)
     with told_in_one_line(f"the model in {folder}", device):
-        config = paged_config(folder)
+        config, numbers = paged_config(folder)
+        check_room(
+            stored_bytes(folder) if is_quantized(config) else numbers * kind.itemsize, pool_bytes, device
+        )
         check_generation_config(folder)
         with by_its_interface(config):
             model, found = AutoModelForCausalLM.from_pretrained(
                 folder,
                 config=config,
-                dtype=choose_dtype(dtype, geometry, device),
+                dtype=kind,
                 attn_implementation=NAME,
                 local_files_only=True,
                 ignore_mismatched_sizes=True,
@@ -92,7 +105,11 @@ def load_model(folder: Path, dtype: str = "auto", device: torch.device | None = 
 
 
 def random_model(
-    config_file: Path, dtype: str = "auto", device: torch.device | None = None, seed: int = 0
+    config_file: Path,
+    dtype: str = "auto",
+    device: torch.device | None = None,
+    seed: int = 0,
+    pool_bytes: int = 0,
 ) -> PreTrainedModel:
     """A model from its config alone, with random weights (vLLM's ``--load-format dummy``): real sizes, no sense.
 
@@ -101,30 +118,59 @@ def random_model(
     """
     device = device or choose_device()
     _, geometry = read_config(config_file)
+    kind = choose_dtype(dtype, geometry, device)
     with told_in_one_line(f"the model of {config_file}", device):
-        config = paged_config(config_file)
+        config, numbers = paged_config(config_file)
+        check_room(numbers * kind.itemsize, pool_bytes, device)
         with by_its_interface(config), torch.random.fork_rng(), torch.device(device):
             torch.manual_seed(seed)
-            model = AutoModelForCausalLM.from_config(
-                config, dtype=choose_dtype(dtype, geometry, device), attn_implementation=NAME
-            )
+            model = AutoModelForCausalLM.from_config(config, dtype=kind, attn_implementation=NAME)
         model = model.eval()
         check_model(model)
         return model
 
 
-def paged_config(source: Path) -> Any:
-    """The config of transformers in a folder or a file. Raises :class:`ValueError` for one whose model would be run wrong."""
+def paged_config(source: Path) -> tuple[Any, int]:
+    """The config of transformers in a folder or a file, and how many numbers the weights have that it makes (0: not told).
+
+    Raises :class:`ValueError` for one whose model would be run wrong.
+    """
     config = AutoConfig.from_pretrained(source, local_files_only=True)
     refuse_unpaged(config)
-    dry_run(config)
-    return config
+    return config, dry_run(config)
 
 
-def check_config(config_file: Path) -> None:
+def check_config(config_file: Path, dtype: str = "auto", pool_bytes: int = 0) -> None:
     """Raises :class:`UsageError` for a model that its config alone refuses: before gigabytes of weights are fetched."""
-    with told_in_one_line(f"the model of {config_file}", choose_device()):
-        paged_config(config_file)
+    device = choose_device()
+    _, geometry = read_config(config_file)
+    with told_in_one_line(f"the model of {config_file}", device):
+        config, numbers = paged_config(config_file)
+        if not is_quantized(config):  # else how large its weights are is known when they are here
+            check_room(numbers * choose_dtype(dtype, geometry, device).itemsize, pool_bytes, device)
+
+
+def check_room(weights: int, pool_bytes: int, device: torch.device) -> None:
+    """Raises :class:`ValueError`, with the numbers, where so many bytes do not fit: a machine that runs out of memory kills
+    whom it likes.
+    """
+    memory = memory_of(device)
+    free = free_memory() if memory is None else memory.free()
+    if free is not None and weights + pool_bytes > free:
+        raise ValueError(
+            f"its weights take {weights / GIB:,.2f} GiB, its keys and values {pool_bytes / GIB:,.2f} GiB; "
+            f"{free / GIB:,.2f} GiB are free on {device.type}"
+        )
+
+
+def is_quantized(config: Any) -> bool:
+    """Are its weights stored as something else than numbers of a dtype?"""
+    return bool(getattr(config, "quantization_config", None))
+
+
+def stored_bytes(folder: Path) -> int:
+    """Bytes of the files that hold the weights; 0 where they are no safetensors."""
+    return sum(path.stat().st_size for path in safetensors_of(folder))
 
 
 @contextlib.contextmanager

@@ -65,6 +65,11 @@ def check_model(model: PreTrainedModel) -> None:
         with torch.inference_mode(), in_float32(model), narrow_windows(model):
             dtype = model.dtype
             tokens, expected = generated(model, random_prompts(geometry))
+            if expected.isnan().any():
+                raise UsageError(
+                    f"{name} can't be run: its own logits are NaN, with transformers alone too: look at its weights, and at its "
+                    "config for a number that is none"
+                )
             off = difference(paged_logits(model, geometry, tokens)[:, PROMPT - 1 :], expected)
             allowed = TOLERANCE.get(dtype, ROUNDED)
             if not off <= allowed and (marked := windows_of_config(model)):  # as NaN is not
@@ -74,6 +79,8 @@ def check_model(model: PreTrainedModel) -> None:
                         delattr(module, WINDOW_OF_CONFIG)
     except UnpagedError as error:
         raise UsageError(f"{name} can't be run on a paged cache: {error}") from error
+    except UsageError:
+        raise
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a model that is made for something else may raise
