@@ -29,6 +29,7 @@ from kvarium_engine.arguments import (
 from kvarium_engine.engine import Engine
 from kvarium_engine.model.seeded_tokens import VOCABULARY, seeded_tokens
 from kvarium_engine.scheduling.roster import REMEMBERED
+from kvarium_engine.scheduling.stopping import check_barred
 from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.messages import Answer, Argument, Command, Scalar
 
@@ -200,6 +201,7 @@ class Steering:
         if not isinstance(name, str) or len(name) > 200 or not name.isprintable():
             raise CommandError("name must be a text of at most 200 printable characters")
         params = sampling_params(args, self.engine.runner.vocab_size)
+        check_barred(params, self.engine.runner.eos_tokens, self.engine.runner.vocab_size)
         if params.logprobs is not None and not self.engine.runner.has_logits:
             raise CommandError(f"the {self.engine.runner.name} runner has no logits: leave logprobs out")
         priority = integer(args, "priority", 0, -1_000_000, 1_000_000)

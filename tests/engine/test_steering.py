@@ -373,6 +373,22 @@ def test_what_a_model_without_tokenizer_can_not_do_is_refused() -> None:
         assert ask(steering, "submit", prompt_tokens=4, **args).error == error
 
 
+@pytest.mark.parametrize("more", [{}, {"beam_width": 2}, {"n": 2, "ignore_eos": True}])
+def test_min_tokens_must_leave_a_token_to_sample(more: dict[str, Any]) -> None:
+    runner = NullRunner()
+    runner.vocab_size = 3
+    runner.eos_tokens = frozenset({2, 7})
+    engine, steering = steered(runner=runner)
+    asked = {"prompt_tokens": 4, "min_tokens": 2, "max_tokens": 3, **more}
+    assert ask(steering, "submit", stop_token_ids=[0, 1, 0], **asked).error == (
+        "min_tokens = 2 bars the end tokens and stop_token_ids from the first tokens, and they are all 3 that this model has: "
+        "nothing would be left to sample"
+    )
+    assert engine.engine.idle
+    assert ask(steering, "submit", stop_token_ids=[0, 0, 0], **asked).error is None
+    assert ask(steering, "submit", stop_token_ids=[0, 1], **{**asked, "min_tokens": 0}).error is None
+
+
 def test_only_tokens_that_the_model_knows_come_to_it() -> None:
     runner = NullRunner()
     runner.vocab_size = 500

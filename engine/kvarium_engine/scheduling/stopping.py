@@ -12,6 +12,7 @@ string is looked for in what the last token has completed; the first one in the 
 from array import array
 from typing import Literal, NamedTuple
 
+from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.vocabulary import TextDecoder, Vocabulary
 
@@ -61,6 +62,16 @@ def barred_tokens(sequence: Sequence, eos_tokens: frozenset[int]) -> tuple[int, 
     if sequence.length - sequence.request.prompt_tokens >= params.min_tokens:
         return ()
     return (*eos_tokens, *params.stop_token_ids)
+
+
+def check_barred(params: SamplingParams, eos_tokens: frozenset[int], vocab_size: int) -> None:
+    """Raises :class:`ValueError` where ``min_tokens`` would leave no token of the vocabulary to sample."""
+    barred = {token for token in (*eos_tokens, *params.stop_token_ids) if 0 <= token < vocab_size}
+    if params.min_tokens and len(barred) >= vocab_size:
+        raise ValueError(
+            f"min_tokens = {params.min_tokens} bars the end tokens and stop_token_ids from the first tokens, and they are all "
+            f"{vocab_size} that this model has: nothing would be left to sample"
+        )
 
 
 def ending(sequence: Sequence, eos_tokens: frozenset[int], vocabulary: Vocabulary | None) -> Ending | None:
