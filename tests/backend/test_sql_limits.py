@@ -102,6 +102,13 @@ def test_a_query_ends_at_its_time_limit(mixed_reader: Reader) -> None:
         ask(mixed_reader, "SELECT * FROM block_event", seconds=0.0)
 
 
+def test_a_query_that_is_interrupted_before_it_runs_ends_at_its_time_limit(mixed_reader: Reader) -> None:
+    # Planning folds constants: it makes the text, and looks up from that only when it is made.
+    with pytest.raises(QueryError, match=r"longer than 0\.02 s") as caught:
+        ask(mixed_reader, "SELECT repeat('a', 30000000)", seconds=0.02)
+    assert caught.value.fault == "time"
+
+
 def test_a_query_ends_at_its_memory_limit_and_writes_nothing(
     mixed_reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,8 @@ def read_by(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> dic
     """
     try:
         (row,) = connection.execute(_EXPLAIN + sql).fetchall()
+    except duckdb.InterruptException:
+        raise  # who interrupted it tells why
     except duckdb.Error as error:
         raise explained(error, sql, memory, _EXPLAIN) from None
     found: dict[str, Read] = {}

@@ -83,14 +83,18 @@ class Query:
                 reads = read_by(planning, self._sql, self._limits.memory)
         finally:
             planning.close()
+        self._check_time()
         with self.watched():
             Loading(self._reader, self._session, self.connection, reads, self._look_at_the_clock).load()
             self.connection.execute(self._sql)
         return Result(self)
 
-    def _look_at_the_clock(self, done: int, total: int) -> None:
+    def _check_time(self) -> None:
         if time.monotonic() > self._deadline:
             raise self._late()
+
+    def _look_at_the_clock(self, done: int, total: int) -> None:
+        self._check_time()
         self._progress(done, total)
 
     def _late(self) -> QueryError:

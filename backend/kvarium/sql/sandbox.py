@@ -61,6 +61,8 @@ def check(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> None:
     """Raises :class:`QueryError` unless ``sql`` is one statement, and that only reads."""
     try:
         statements = connection.extract_statements(sql)
+    except duckdb.InterruptException:
+        raise  # who interrupted it tells why
     except duckdb.Error as error:
         raise explained(error, sql, memory) from None
     if not statements:
