@@ -1,6 +1,7 @@
 """The command line. What needs the server or the recording is imported by the command that uses it."""
 
 import contextlib
+import errno
 import json
 import os
 import sys
@@ -30,6 +31,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(sessions_command.app, name="sessions")
+
+_NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENAMETOOLONG)
+"""What the system refuses for reasons that are no fault of kvarium's: a full disk, a name longer than any."""
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
@@ -302,7 +306,11 @@ def main() -> None:
     """The entry point `kvarium`: whatever goes wrong, the user gets one line and an exit status."""
     try:
         extensions.load(app, sys.argv[1:])
-        app()
+        try:
+            app()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except DamagedRecordingError as error:
         print(f"kvarium: damaged recording: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -315,6 +323,15 @@ def main() -> None:
     except Exception as error:
         if os.environ.get("KVARIUM_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in _NOT_OURS:
+            from kvarium import terminal
+
+            place = "" if error.filename is None else f": {terminal.shown(str(error.filename), 200)!r}"
+            print(f"kvarium: {os.strerror(error.errno)}{place}", file=sys.stderr)
+            if error.errno == errno.ENAMETOOLONG:
+                sys.exit(1)
+            sys.stdout = None  # what is left for it has no place
+            sys.exit(os.EX_IOERR)
         line = " ".join(str(error).split()) or type(error).__name__
         print(
             f"kvarium: a fault of kvarium's own ({type(error).__name__}: {line}); "

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shutil
 import signal
 import socket
@@ -311,6 +312,43 @@ def test_an_engine_that_hands_over_its_records_is_waited_for_and_can_be_hurried(
         return await engine.wait()
 
     assert asyncio.run(stopped()) == 130
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["verify", "latest", "--db", "pipe"],
+        ["sessions", "import", "pipe", "--db", "other.db"],
+        ["view", "pipe"],
+        ["serve", "--no-engine", "--db", "pipe"],
+    ],
+)
+def test_a_pipe_is_no_recording_and_is_not_opened(tmp_path: Path, args: list[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    done = subprocess.run(
+        [sys.executable, "-m", "kvarium.cli", *args], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("kvarium: pipe is not a regular file")
+    assert len(done.stderr.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_name_longer_than_any_is_one_short_line() -> None:
+    done = kvarium("verify", "latest", "--db", "x" * 5000)
+    assert done.returncode == 1
+    assert done.stderr.startswith("kvarium: File name too long: 'xxx")
+    assert len(done.stderr) < 300
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["sessions", "--help"]])
+def test_an_output_without_room_is_told_in_one_line(args: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kvarium.cli", *args], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (74, "kvarium: No space left on device\n")
 
 
 def test_ctrl_c_while_modules_are_imported_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,6 +81,14 @@ def test_what_is_no_path_is_one_line_too(model: str) -> None:
         store.find(model)
 
 
+@pytest.mark.parametrize("model", ["x" * 300, "x" * 5000, "a/" + "x" * 5000, "/a" * 2000])
+def test_a_name_longer_than_any_is_one_short_line(cache: Path, model: str) -> None:
+    for look in (store.find, store.find_config):
+        with pytest.raises(UsageError, match="no model '") as raised:
+            look(model)
+        assert len(str(raised.value)) < 500
+
+
 def test_a_file_and_a_folder_without_a_model_are_told_apart(tmp_path: Path) -> None:
     file = tmp_path / "model.gguf"
     file.touch()

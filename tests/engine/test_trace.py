@@ -1,6 +1,7 @@
 """Traces in Mooncake's format: equal hash ids are equal tokens; a bad line is named."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,12 @@ def test_an_absent_and_an_empty_trace_are_told(tmp_path: Path) -> None:
         read_trace(tmp_path / "nothing.jsonl")
     with pytest.raises(UsageError, match="holds no request"):
         read_trace(write(tmp_path / "empty", ""))
+
+
+def test_a_pipe_is_no_trace(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UsageError, match="pipe is not a regular file"):
+        read_trace(tmp_path / "pipe")
 
 
 def test_mooncakes_real_trace_is_read_whole(shared_data: Callable[[str], Path]) -> None:

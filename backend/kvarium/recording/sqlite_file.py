@@ -42,6 +42,8 @@ def check_place(path: Path) -> None:
     """Raises :class:`KvariumError` when no file can be at ``path``."""
     if path.is_dir():
         raise KvariumError(f"{path} is a directory: --db names a file, or a PostgreSQL URL")
+    if path.exists() and not path.is_file():
+        raise KvariumError(f"{path} is not a regular file: --db names one, or a PostgreSQL URL")
     if not path.parent.is_dir():
         raise KvariumError(f"can't write the recording {path}: there is no directory {path.parent}")
 
@@ -53,6 +55,8 @@ def check_header(path: Path, where: str | None = None) -> None:
         raise NotARecordingError(f"{where} is a directory, not a recording")
     if not path.exists():
         raise KvariumError(f"there is no file {where}")
+    if not path.is_file():  # a pipe is never done with opening
+        raise NotARecordingError(f"{where} is not a regular file: a recording is one")
     try:
         with path.open("rb") as file:
             start = file.read(16)

@@ -24,6 +24,7 @@ from kvarium_engine.progress import progress
 
 CONFIG = "config.json"
 
+_LONGEST_ID = 200
 _ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 _BESIDE = frozenset(
     {
@@ -55,7 +56,7 @@ _POLL_S = 0.25
 
 def is_on_hub(model: str) -> bool:
     """Is this an id of the hub (``org/name``), and no path of this machine?"""
-    return _ID.fullmatch(model) is not None and not Path(model).exists()
+    return len(model) <= _LONGEST_ID and _ID.fullmatch(model) is not None and not Path(model).exists()
 
 
 def fetch_config(model: str) -> Path:

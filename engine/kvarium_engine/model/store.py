@@ -18,6 +18,9 @@ from kvarium_engine.model.hub import fetch_config, is_on_hub
 
 CACHE_VARIABLE = "KVARIUM_CACHE"
 
+_LONGEST_NAME = 4095
+"""Of a path, in characters: no system has a longer one."""
+
 _CONVERSION = 1
 """Raised when :mod:`kvarium_engine.model.convert` writes something else from the same file."""
 
@@ -92,7 +95,7 @@ def known(name: str) -> KnownModel:
     """The model of that name. Raises :class:`UsageError` that lists the names there are."""
     if name in KNOWN:
         return KNOWN[name]
-    raise UsageError(f"no model is known as {name!r}: {_names()}")
+    raise UsageError(f"no model is known as {_quoted(name)}: {_names()}")
 
 
 def find(model: str) -> Path:
@@ -107,9 +110,9 @@ def find(model: str) -> Path:
         return KNOWN[model].folder
     folder = Path(model).expanduser()
     try:
-        if not model.strip() or not folder.exists():
+        if not model.strip() or len(model) > _LONGEST_NAME or not folder.exists():
             raise UsageError(
-                f"no model {model!r}: {_names()}; any folder in transformers' layout (config.json, weights, tokenizer.json) "
+                f"no model {_quoted(model)}: {_names()}; any folder in transformers' layout (config.json, weights, tokenizer.json) "
                 "is one too, and any id of the hub (org/name)"
             )
         if not folder.is_dir():
@@ -123,7 +126,7 @@ def find(model: str) -> Path:
             )
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UsageError(f"can't read the model {model!r}: {reason}") from None
+        raise UsageError(f"no model {_quoted(model)} can be read: {reason}") from None
     return folder.resolve()
 
 
@@ -161,6 +164,11 @@ def has_weights(folder: Path) -> bool:
 def size_of(folder: Path) -> int:
     """Bytes of the files in a folder; 0 where there is none."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _quoted(model: str) -> str:
+    """A model's name as somebody gave it, however long, for a line."""
+    return repr(model if len(model) <= 200 else f"{model[:200]}…")
 
 
 def _names() -> str:

@@ -66,6 +66,8 @@ def _check(request: TraceRequest) -> str | None:
 def read_trace(path: Path) -> list[TraceRequest]:
     """Read and check a trace. Raises :class:`UsageError` with the line's number and the value that is wrong."""
     try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"the trace {path} is not a regular file: a server reads it more than once")
         lines = path.read_bytes().splitlines()
     except OSError as error:
         raise UsageError(f"the trace {path} can't be read: {error.strerror or error}") from None
