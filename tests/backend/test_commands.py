@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kvarium.api.commands import ARGS
+from kvarium.api.commands import ARGS, checked
 from kvarium_engine.steering import SUBMIT_ARGUMENTS
 from kvarium_ledger.messages import Answer, Command
 from tests.backend.hand_engine import HandEngine, hello
@@ -69,6 +69,27 @@ def test_a_command_reaches_the_engine_and_its_answer_comes_back(
             "reset_prefix_cache takes no now, but no arguments",
         ),
         ({"name": "submit", "args": {"prompt": "x", "cache_salt": 3}}, "cache_salt must be text, not 3"),
+        (
+            {"name": "submit", "args": {"prompt": "x", "early_stopping": 1}},
+            'early_stopping must be false, true or "never", not 1',
+        ),
+        (
+            {"name": "submit", "args": {"prompt": "x", "early_stopping": "ever"}},
+            'early_stopping must be false, true or "never", not "ever"',
+        ),
+        (
+            {"name": "submit", "args": {"prompt_tokens": 1 << 21}},
+            "prompt_tokens must be at most 1048576, not 2097152",
+        ),
+        (
+            {"name": "submit", "args": {"prompt": "x", "max_tokens": 1 << 21}},
+            "max_tokens must be at most 1048576, not 2097152",
+        ),
+        (
+            {"name": "abort", "args": {"request": 99999999999999999999}},
+            "request must be at most 9223372036854775807, not 99999999999999999999",
+        ),
+        ({"name": "x" * 2_000_000}, f"no command '{'x' * 100}…', but submit"),
         ({"args": {}}, "name"),
         ([1], "object"),
         ("text", "object"),
@@ -162,3 +183,18 @@ def test_what_says_how_a_request_is_sampled_reaches_the_engine_as_it_was_given(
     assert post(server, engine.hello.session, {"name": "submit", "args": args}).status_code == 200
     [sent] = [message for message in engine.messages if isinstance(message, Command)]
     assert sent.args == args
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        ('{"length_penalty": 1e400}', "length_penalty is 1e400: the number is too large"),
+        ('{"prompt": "1e999", "max_tokens":1e999}', "max_tokens is 1e999: the number is too large"),
+        ('{"logit_bias": {"5": -1E+400}}', "5 is -1E+400: the number is too large"),
+        ('{"stop_token_ids": [1e400]}', "a number in the command's args is too large"),
+    ],
+)
+def test_a_number_that_no_float_holds_is_told(args: str, what: str) -> None:
+    with pytest.raises(ValueError, match="too large") as raised:
+        checked(f'{{"name": "submit", "args": {args}}}'.encode())
+    assert str(raised.value) == what

@@ -1,7 +1,8 @@
 """Commands: what a person or a script asks of an engine, checked here and answered by it."""
 
+import math
 import re
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
@@ -14,6 +15,10 @@ from kvarium_ledger.messages import Argument
 
 router = APIRouter(prefix="/api")
 
+MOST_TOKENS: Final = 1 << 20
+"""What an engine takes at most, of a prompt and of what is asked for."""
+
+Tokens = Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENS)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=(1 << 31) - 1)]
 Number = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 
@@ -26,13 +31,13 @@ class _Args(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 
 class _Submit(_Args):
     prompt: str | None = None
-    prompt_tokens: Positive | list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
+    prompt_tokens: Tokens | list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
     chat: bool | None = None
     system: str | None = None
     follow: str | Int64 | None = None
-    prefix_tokens: Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)] | None = None
+    prefix_tokens: Annotated[int, msgspec.Meta(ge=0, le=MOST_TOKENS)] | None = None
     prefix_seed: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] | None = None
-    max_tokens: Positive | None = None
+    max_tokens: Tokens | None = None
     n: Positive | None = None
     priority: Number | None = None
     temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
@@ -51,7 +56,7 @@ class _Submit(_Args):
     logprobs: Number | None = None
     beam_width: Number | None = None
     length_penalty: float | None = None
-    early_stopping: bool | str | None = None
+    early_stopping: bool | Literal["never"] | None = None
     lora_name: str | None = None
     cache_salt: str | None = None
     name: str | None = None
@@ -93,8 +98,12 @@ _LIMIT = re.compile(
     r"Expected `(?P<kind>[^`]+)` (?P<sign>>=|<=|>|<) (?P<limit>\S+) - at `\$\.(?P<name>[^`]+)`"
 )
 _KIND = re.compile(r"Expected `(?P<kind>[^`]+)`, got `(?P<got>[^`]+)` - at `\$\.(?P<name>[^`]+)`")
+_NUMBER = re.compile(r'"(?P<name>\w+)"\s*:\s*(?P<number>-?\d[\d.]*(?:[eE]\+?\d+)?)')
 _MISSING = re.compile(r"Object missing required field `(?P<name>\w+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>\w+)`")
+
+_SHOWN = 100
+"""Characters of a value that are told."""
 
 _SIGNS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _KINDS = {
@@ -116,10 +125,17 @@ def _one_line(error: Exception, name: str, args: dict[str, Any]) -> str:
 
     def value(path: str) -> str:
         given = args.get(re.split(r"[.\[]", path)[0])
-        return "" if isinstance(given, list | dict) else f", not {msgspec.json.encode(given).decode()}"
+        return (
+            "" if isinstance(given, list | dict) else f", not {_short(msgspec.json.encode(given).decode())}"
+        )
 
+    if "at `$.early_stopping`" in told:
+        return f'early_stopping must be false, true or "never"{value("early_stopping")}'
     if found := _LIMIT.match(told):
-        limit = f"{_SIGNS[found['sign']]} {float(found['limit']):.15g}"
+        bound = found["limit"]
+        limit = (
+            f"{_SIGNS[found['sign']]} {bound if bound.lstrip('-').isdecimal() else f'{float(bound):.15g}'}"
+        )
         return f"{found['name']} must be {limit}{value(found['name'])}"
     if found := _KIND.match(told):
         kinds = [
@@ -135,15 +151,30 @@ def _one_line(error: Exception, name: str, args: dict[str, Any]) -> str:
     return told
 
 
+def _short(text: str) -> str:
+    """A text as a line holds it, however long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _no_command(error: msgspec.ValidationError, body: bytes) -> str:
+    """Why a body is no command: its shape, or a number in it that no float holds."""
+    if "out of range" not in str(error):
+        return "a command is an object: its name, and its args (an object too)"
+    for found in _NUMBER.finditer(body.decode(errors="replace")):
+        if math.isinf(float(found["number"])):
+            return f"{_short(found['name'])} is {_short(found['number'])}: the number is too large"
+    return "a number in the command's args is too large"
+
+
 def checked(body: bytes) -> tuple[str, dict[str, Argument]]:
     """A command's name and arguments. Raises :class:`ValueError` with what is wrong."""
     try:
         command = msgspec.json.decode(body, type=_Body)
-    except msgspec.ValidationError:
-        raise ValueError("a command is an object: its name, and its args (an object too)") from None
+    except msgspec.ValidationError as error:
+        raise ValueError(_no_command(error, body)) from None
     kind = ARGS.get(command.name)
     if kind is None:
-        raise ValueError(f"there is no command {command.name!r}, but {', '.join(ARGS)}")
+        raise ValueError(f"there is no command {_short(command.name)!r}, but {', '.join(ARGS)}")
     try:
         args = msgspec.convert(command.args, kind)
     except msgspec.ValidationError as error:
