@@ -53,7 +53,8 @@ def use_threads() -> int:
 def fetch_chosen(choice: ModelChoice, pool_bytes: int = 0) -> None:
     """Let all that :func:`load_chosen` reads be here: of a model of the hub that may be the config alone.
 
-    Raises :class:`UsageError` where it can't be fetched, or where its config says that it can't be run.
+    Raises :class:`UsageError` where it can't be fetched, or where its config says that it can't be run, or does not
+    fit beside ``pool_bytes`` of keys and values.
     """
     if choice.on_hub and choice.load_format != "dummy":
         check_config(choice.config, choice.dtype, pool_bytes)
