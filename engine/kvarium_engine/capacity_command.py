@@ -90,6 +90,8 @@ class CapacitySum:
         room = self.sized_by
         if self.use is not None and self.utilization is not None:
             room += f": {self.use.told(self.utilization)}"
+            if not self.use.step:
+                room += "; activations are not counted: an engine measures them, --activations-gib gives them"
         of = f" of {longest:,} positions" if pool.max_model_len < longest else ""
         reserved = f"{size(pool.contiguous_bytes)} reserved for each request, used or not"
         rows = (

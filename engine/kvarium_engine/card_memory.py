@@ -77,10 +77,14 @@ def kv_cache_bytes(use: CardUse, utilization: float) -> int:
         )
     remains = limit - use.needed
     if remains <= 0:
-        raise UsageError(
-            f"nothing remains for keys and values: {use.told(utilization)} GiB: raise --gpu-memory-utilization, or "
-            "lower --max-num-batched-tokens and --max-num-seqs"
+        what = (
+            "take a larger card, a smaller --dtype or another model"
+            if use.weights >= use.total
+            else "raise --gpu-memory-utilization, or lower --max-num-batched-tokens and --max-num-seqs"
+            if use.step
+            else "raise --gpu-memory-utilization"
         )
+        raise UsageError(f"nothing remains for keys and values: {use.told(utilization)} GiB: {what}")
     return remains
 
 

@@ -28,6 +28,17 @@ def test_nothing_that_remains_is_told_with_the_numbers() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("weights", "advice"),
+    [(21, "take a larger card, a smaller --dtype or another model"), (19, "raise --gpu-memory-utilization")],
+)
+def test_what_can_not_help_is_not_advised(weights: int, advice: str) -> None:
+    use = CardUse(total=20 * GIB, free=20 * GIB, weights=weights * GIB, step=0)
+    with pytest.raises(UsageError) as told:
+        kv_cache_bytes(use, 0.9)
+    assert str(told.value).endswith(f"other 0.00 GiB: {advice}")
+
+
 def test_a_card_that_others_use_is_told_with_a_share_that_works() -> None:
     use = CardUse(total=20 * GIB, free=10 * GIB, weights=GIB, step=GIB)
     with pytest.raises(UsageError, match=r"only 10\.00 GiB were free at the start: give 0\.5 or less"):
