@@ -8,6 +8,7 @@ SIGTERM: then running requests are aborted, the last step is sealed, and the lin
 again ends it at once.
 """
 
+import errno
 import gc
 import json
 import logging
@@ -298,6 +299,10 @@ def run(options: Options) -> int:
     return _guarded(lambda: Process(options).run())
 
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a disk or a file that is full says: no fault of the engine's."""
+
+
 def _guarded(body: Callable[[], None]) -> int:
     try:
         body()
@@ -311,6 +316,10 @@ def _guarded(body: Callable[[], None]) -> int:
         _say("stopped at once")
         return 130
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            _say(os.strerror(error.errno))
+            sys.stdout = None  # what is left for it has no place
+            return os.EX_IOERR
         return _fault(error)
     return 0
 
