@@ -68,10 +68,11 @@ def sql(
     limits = Limits(time_limit, int(memory_limit * (1 << 30)), min(os.cpu_count() or 1, _THREADS))
     bound_memory(limits.memory_bytes, limits.threads)
     with reading_session(session, db) as (reader, number):
-        with terminal.progress_bar("reading") as progress, _telling_of_options():
-            query = Query(reader, number, text, limits, progress)
-            result = query.run()
-        with query, _telling_of_options():
+        with _telling_of_options(), contextlib.ExitStack() as closing:
+            with terminal.progress_bar("reading") as progress:
+                # It is closed on an error too: a thread of DuckDB's must not outlive the interpreter, which aborts then.
+                query = closing.enter_context(Query(reader, number, text, limits, progress))
+                result = query.run()
             if as_csv:
                 _print_csv(result, limit)
             elif as_json:

@@ -121,6 +121,7 @@ class Query:
             raise too_large(self._limits.memory) from None
         finally:
             timer.cancel()
+            timer.join()  # it may be in the midst of an interrupt
 
 
 def plain(value: Any) -> Any:
