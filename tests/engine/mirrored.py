@@ -56,7 +56,8 @@ class Mirrored:
         self.records: list[AnyRecord] = []
         self.violations: list[Violation] = []
         self.fold = Fold(num_blocks, block_size)
-        self._encoder = Encoder(num_blocks, record_text)
+        computes = runner or NullRunner(seed, eos_every=eos_every)
+        self._encoder = Encoder(num_blocks, record_text, computes.vocabulary)
         self._fresh: list[Sealed] = []
         config = EngineConfig(
             num_blocks=num_blocks,
@@ -70,9 +71,7 @@ class Mirrored:
             memory_backend="paged" if reserve is None else "contiguous",
             reserve=reserve or "max",
         )
-        self.engine = Engine(
-            config, runner or NullRunner(seed, eos_every=eos_every), Ledger(self._fresh.append)
-        )
+        self.engine = Engine(config, computes, Ledger(self._fresh.append))
         self.pool = self.engine.pool
         self.roster = self.engine.scheduler.roster
         self.mirror()
