@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from kvarium.recording.reader import Reader
 
 
+Progress = Callable[[int, int], None]
+
+
 class Format(StrEnum):
     """What to export."""
 
@@ -65,30 +68,32 @@ def export(
     with reading_session(session, db) as (reader, number):
         row = reader.session(number)
         place = output or Path(file_name(row["name"], row["id"])).with_suffix(_SUFFIX[format])
+        export_to = _exporter(format)
         with written(place) as unfinished, terminal.progress_bar("exporting") as progress:
-            _export(reader, number, format, unfinished, progress)
+            export_to(reader, number, unfinished, progress)
     say(f"{place}: {terminal.size(_size(place))}")
 
 
-def _export(
-    reader: "Reader", session: int, format: Format, path: Path, progress: Callable[[int, int], None]
-) -> None:
+def _exporter(format: Format) -> "Callable[[Reader, int, Path, Progress], None]":
+    """What writes a session to a path in a format; it is imported here, before anything is there to be removed."""
     if format is Format.kvarium:
         from kvarium.recording.export import export_session
 
-        export_session(reader, session, path.parent, threading.Event()).rename(path)
-    elif format is Format.parquet:
+        def export_file(reader: "Reader", session: int, path: Path, progress: Progress) -> None:
+            export_session(reader, session, path.parent, threading.Event()).rename(path)
+
+        return export_file
+    if format is Format.parquet:
         from kvarium.exchange.parquet import export_parquet
 
-        export_parquet(reader, session, path, progress)
-    elif format is Format.jsonl:
+        return export_parquet
+    if format is Format.jsonl:
         from kvarium.exchange.lines import export_lines
 
-        export_lines(reader, session, path, progress)
-    else:
-        from kvarium.exchange.trace import export_trace
+        return export_lines
+    from kvarium.exchange.trace import export_trace
 
-        export_trace(reader, session, path, progress)
+    return export_trace
 
 
 def _size(place: Path) -> int:
