@@ -95,7 +95,7 @@ def submitted(engine: Paged, request: Asked) -> Request:
 def answers(engine: Paged, request: Request) -> list[Any]:
     """What a request was given: the tokens of its samples in the order of their index, or its best beams with their ends."""
     if request.params.beam_width is not None:
-        return [(each.tokens.tolist(), each.reason) for each in request.answers[: request.params.n]]
+        return [(each.tokens.tolist(), each.reason) for each in request.hypotheses[: request.params.n]]
     own = [each.sequence for each in engine.decisions(SequenceCreated) if each.request == request.id]
     tokens: dict[int, list[int]] = {sequence: [] for sequence in own}
     for sealed in engine.sealed:
