@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kvarium import __version__, extensions, sessions_command
+from kvarium.bench import command as bench_command
 from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.exchange import command as export_command
 from kvarium.limits import parse_size
@@ -31,6 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(sessions_command.app, name="sessions")
+app.add_typer(bench_command.app, name="bench")
 
 _NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENAMETOOLONG)
 """What the system refuses for reasons that are no fault of kvarium's: a full disk, a name longer than any."""

@@ -17,6 +17,7 @@ from kvarium_engine.bench.sharing import (
     SIZES,
     Asked,
     Saving,
+    add,
     bench,
     closed_form,
     facts,
@@ -24,7 +25,6 @@ from kvarium_engine.bench.sharing import (
     parallel,
     table,
 )
-from kvarium_engine.bench_command import register
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.model.seeded_tokens import seeded_tokens
 
@@ -121,8 +121,8 @@ def test_a_seed_draws_the_searches_and_changes_nothing_of_the_samples() -> None:
 
 def test_a_block_size_that_can_not_be_is_refused_before_a_model_is_looked_for() -> None:
     app = Typer()
-    register(app)
-    done = CliRunner().invoke(app, ["bench", "sharing", "--model", "/no/where", "--block-size", "24"])
+    add(app)
+    done = CliRunner().invoke(app, ["--model", "/no/where", "--block-size", "24"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr == (
         "kvarium bench sharing: --block-size must be a power of two from 1 to 256, not 24\n"

@@ -11,13 +11,13 @@ from kvarium_engine.bench.cache import (
     SIZES,
     WAYS,
     Sizes,
+    add,
     concatenation_entries,
     count_entries,
     greedy,
     measure,
     told,
 )
-from kvarium_engine.bench_command import register
 from tests.model.architectures import EXACT
 from tests.model.paged import generate
 from tests.model.tiny import made, small_llama
@@ -104,16 +104,14 @@ def test_the_command_prints_a_table_or_json_and_refuses_in_one_line(
     from typer import Typer
 
     app = Typer()
-    register(app)
+    add(app)
     folder = tmp_path / "tiny"
     small_llama(max_position_embeddings=64).save_pretrained(folder)
     monkeypatch.setitem(SIZES, "small", SMALL)
     monkeypatch.setattr("kvarium_engine.model.loader.use_threads", lambda: 1)
 
     def run(*more: str) -> tuple[int, str, str]:
-        done = CliRunner().invoke(
-            app, ["bench", "cache", "--model", str(folder), "--load-format", "dummy", *more]
-        )
+        done = CliRunner().invoke(app, ["--model", str(folder), "--load-format", "dummy", *more])
         return done.exit_code, done.stdout, done.stderr
 
     status, out, err = run("--size", "small", "--json")

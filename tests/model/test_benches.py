@@ -14,9 +14,8 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
-from kvarium_engine.bench import block_size, waste
+from kvarium_engine.bench import block_size, cache, sharing, waste
 from kvarium_engine.bench.cache import WAYS
-from kvarium_engine.bench_command import register
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -27,10 +26,11 @@ Bench = Callable[..., dict[str, Any]]
 def bench(smollm2: Path) -> Bench:
     """Runs a bench with ``--json`` and gives what it printed."""
     app = Typer()
-    register(app)
+    for named in (block_size, cache, sharing, waste):
+        named.add(app)
 
     def run(*arguments: str) -> dict[str, Any]:
-        done = CliRunner().invoke(app, ["bench", *arguments, "--json"])
+        done = CliRunner().invoke(app, [*arguments, "--json"])
         assert done.exit_code == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found

@@ -1,0 +1,5 @@
+"""Benches of the server: each answers one question about the stream and its recordings with figures of the real thing.
+
+command.py    the group ``kvarium bench``, which the engine's benches join
+recording.py  the recordings that they are made on, kept in the user's cache
+"""
