@@ -15,6 +15,8 @@ from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.exchange import command as export_command
 from kvarium.limits import parse_size
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
+from kvarium.replaying import command as replay_command
+from kvarium.serving_options import AllowedHost, Browser, Host, Port
 from kvarium.sql import command as sql_command
 
 if TYPE_CHECKING:
@@ -38,19 +40,6 @@ _NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENAMETOOL
 """What the system refuses for reasons that are no fault of kvarium's: a full disk, a name longer than any."""
 
 _PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
-
-Host = Annotated[
-    str, typer.Option(help="The address to listen on. Other than this machine's own: others can watch.")
-]
-Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any.")]
-AllowedHost = Annotated[
-    list[str] | None,
-    typer.Option("--allowed-host", metavar="NAME", help="Another name that this server answers to."),
-]
-Browser = Annotated[
-    bool,
-    typer.Option("--browser/--no-browser", "--open/--no-open", help="Open the page in a browser."),
-]
 
 
 def _show_version(asked: bool) -> None:
@@ -302,6 +291,7 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
 
 sql_command.add(app)
 export_command.add(app)
+replay_command.add(app)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from kvarium.errors import KvariumError
 
@@ -96,18 +97,29 @@ def die_with_parent() -> Callable[[], None] | None:
     return set_death_signal
 
 
-class EngineProcess:
-    """An engine that connects to ``url``; its standard error is the server's own."""
+class Program(NamedTuple):
+    """What a server starts beside itself: Python's arguments, and what a person is to read of it."""
 
-    def __init__(self, url: str, token: str, options: Sequence[str]) -> None:
-        self._command = [sys.executable, "-P", "-m", _MODULE, "--connect", url, *options]
+    arguments: tuple[str, ...]
+    name: str
+
+
+ENGINE = Program(("-m", _MODULE), "engine")
+
+
+class EngineProcess:
+    """An engine, or what is like one, that connects to ``url``; its standard error is the server's own."""
+
+    def __init__(self, url: str, token: str, options: Sequence[str], program: Program = ENGINE) -> None:
+        self._is_engine = program == ENGINE
+        self._command = [sys.executable, "-P", *program.arguments, "--connect", url, *options]
         self._environment = os.environ | {TOKEN_VARIABLE: token}
         self._process: asyncio.subprocess.Process | None = None
         self._stopping = False
 
     async def start(self) -> None:
         """Start it. Raises :class:`EngineMissingError`."""
-        if not engine_is_installed():
+        if self._is_engine and not engine_is_installed():
             raise EngineMissingError
         # A session of its own: Ctrl-C reaches the server alone, which stops the engine first.
         self._process = await asyncio.create_subprocess_exec(

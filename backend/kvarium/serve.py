@@ -18,7 +18,7 @@ import uvicorn
 from kvarium.app import Application
 from kvarium.errors import KvariumError
 from kvarium.hub import EngineState
-from kvarium.launch import EngineProcess
+from kvarium.launch import ENGINE, EngineProcess, Program
 from kvarium.recording.database import Database
 from kvarium.recording.retention import KEEP_ALL, Retention
 from kvarium.security import is_loopback
@@ -33,6 +33,7 @@ _DRAIN_SECONDS = 60.0
 class ServeOptions:
     """How to serve. ``engine_options`` None: no engine is started. ``say`` prints a line for the user.
 
+    ``program`` is what is started with them, an engine or what is like one.
     ``allow_changes`` (may the page rename, annotate, remove and import sessions?) None: where only this machine can watch.
     """
 
@@ -40,6 +41,7 @@ class ServeOptions:
     port: int = 8642
     allowed_hosts: tuple[str, ...] = ()
     engine_options: list[str] | None = None
+    program: Program = ENGINE
     engine_token: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
     exit_with_engine: bool = False
     open_browser: bool = False
@@ -167,6 +169,7 @@ class _Run:
                 f"ws://{self._address}/api/engine",
                 self.options.engine_token or "",
                 self.options.engine_options,
+                self.options.program,
             )
             self._set_engine_state("starting")
             await self._engine.start()
@@ -186,6 +189,7 @@ class _Run:
         say = self._say
         hub = self._application.hub
         assert hub is not None
+        name = self.options.program.name
         began = time.monotonic()
         linking = asyncio.create_task(hub.linked.wait())
         ending = asyncio.create_task(engine.wait())
@@ -196,7 +200,7 @@ class _Run:
             hello = session.hello
             what = f"{shown(hello.model)} on {shown(hello.device)}, " if hello.runner != "null" else ""
             say(
-                f"engine linked after {time.monotonic() - began:.1f} s: session {session.id}, {what}"
+                f"{name} linked after {time.monotonic() - began:.1f} s: session {session.id}, {what}"
                 f"{shown(hello.runner)} runner, {hello.num_blocks} blocks of {hello.block_size}"
             )
         if linked:
@@ -205,7 +209,7 @@ class _Run:
         self._set_engine_state("ended")
         hub.drain_seconds = _DRAIN_SECONDS
         how = "ended" if status == 0 else f"ended with status {status}"
-        say(f"the engine {how}" + ("" if linked else " before it was linked"))
+        say(f"the {name} {how}" + ("" if linked else " before it was linked"))
         if linked and not self.options.exit_with_engine:
             say("the server stays: Ctrl-C ends it")
             await asyncio.Event().wait()
@@ -255,7 +259,9 @@ class _Run:
         if self._interrupts == 1:
             read_only = self._application.database.read_only
             self._say(
-                "stopping" if read_only else "stopping: the engine says goodbye, what is waiting is written"
+                "stopping"
+                if read_only
+                else f"stopping: the {self.options.program.name} says goodbye, what is waiting is written"
             )
             self._stop.set()
         elif self._interrupts == 2 and self._engine is not None:

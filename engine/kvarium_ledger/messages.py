@@ -26,6 +26,7 @@ class Hello(Message, frozen=True, kw_only=True, tag="hello"):
     their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...). A rank or a replica is a
     session of its own: ``deployment`` is a name that all of one deployment bear, ``rank`` which of them this is. They are
     for engines that have several; a reader may group sessions by them, and kvarium's own engine and server leave them be.
+    ``replay_of`` is there where no engine speaks: a recording of that session is sent again, and nothing can be asked of it.
     """
 
     version: int
@@ -45,6 +46,7 @@ class Hello(Message, frozen=True, kw_only=True, tag="hello"):
     pid: int = 0
     deployment: str | None = None
     rank: int | None = None
+    replay_of: str | None = None
     config: dict[str, Scalar] = {}
 
 

@@ -308,7 +308,7 @@ def test_a_wrong_token_is_told() -> None:
     ("where", "thread"),
     [
         ("kvarium_ledger.link.Encoder.encode", "kvarium-encoder"),
-        ("kvarium_ledger.link.connect", "kvarium-link"),
+        ("kvarium_ledger.uplink.connect", "kvarium-link"),
         ("kvarium_ledger.link.Outbox.acknowledge", "kvarium-link-reader"),
     ],
 )

@@ -55,7 +55,7 @@ def runner_of(model: Path, **more: object) -> tuple[TorchRunner, list[str]]:
 def test_an_engine_runs_from_a_config_alone(folder: Path, backend: StubBackend) -> None:
     run = process.Process(options(folder, connect=backend.url, token=TOKEN, steps=8, duration=60.0))
     assert run.link is not None
-    told = run.link._hello
+    told = run.link.hello
     assert (told.model, told.config["load_format"], told.config["dtype"]) == (
         "config-only",
         "dummy",

@@ -204,7 +204,7 @@ def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
     folder: Path, backend: StubBackend, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run = process.Process(options(folder, connect=backend.url, token=TOKEN, num_blocks=32, duration=20.0))
-    hello_config = run.link and run.link._hello.config
+    hello_config = run.link and run.link.hello.config
     assert hello_config is not None
     assert (hello_config["dtype"], hello_config["workload"]) == ("float32", "none")
     assert hello_config["chat_template"] is False
@@ -247,7 +247,7 @@ def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
     assert told[2:4] == summed.pool.lines()
     assert told[1].startswith(f"model weights: {summed.weights / (1 << 30):.2f} GiB of {summed.model.dtype}")
     assert run.link is not None
-    hello, facts = run.link._hello, summed.facts()
+    hello, facts = run.link.hello, summed.facts()
     assert hello.num_blocks == facts["num_gpu_blocks"]
     assert hello.config["num_gpu_blocks_override"] == given.get("num_blocks")
     assert hello.config["gpu_memory_utilization"] is None
@@ -340,7 +340,7 @@ def test_a_card_is_filled_up_to_its_share_after_a_profiling_run(
     memory = 5_000_000 - 3_000_000 - WEIGHTS
     assert run.resolved.config.num_blocks == memory // 4096
     assert run.link is not None
-    told = run.link._hello.config
+    told = run.link.hello.config
     assert (told["num_gpu_blocks"], told["gpu_memory_utilization"]) == (memory // 4096, 0.5)
     assert told["maximum_concurrency"] == round(memory // 4096 / 32, 2)
     err = capfd.readouterr().err

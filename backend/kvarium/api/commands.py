@@ -201,6 +201,8 @@ async def command(session: str, request: Request, hub: HubDependency) -> Respons
         name, args = checked(await request.body())
     except (msgspec.MsgspecError, ValueError) as error:
         raise HTTPException(422, str(error)) from None
+    if live.hello.replay_of is not None:
+        raise HTTPException(409, f"session {session} replays a recording: nothing can be asked of its engine")
     if name in CONTROL and not live.hello.allow_control:
         raise HTTPException(403, f"this engine does not allow control ({name}): it was started so")
     asked_by = request.headers.get("x-kvarium-by", "") or (request.client.host if request.client else "")

@@ -483,6 +483,7 @@ export interface Note {
  * their names (``max_num_batched_tokens``, ``max_num_seqs``, ``enable_prefix_caching``, ...). A rank or a replica is a
  * session of its own: ``deployment`` is a name that all of one deployment bear, ``rank`` which of them this is. They are
  * for engines that have several; a reader may group sessions by them, and kvarium's own engine and server leave them be.
+ * ``replay_of`` is there where no engine speaks: a recording of that session is sent again, and nothing can be asked of it.
  */
 export interface Hello {
   type: 'hello';
@@ -503,6 +504,7 @@ export interface Hello {
   pid?: number;
   deployment?: string | null;
   rank?: number | null;
+  replay_of?: string | null;
   config?: {
     [k: string]: string | number | boolean | null;
   };

@@ -1,0 +1,18 @@
+"""What the commands that serve a page share: their options."""
+
+from typing import Annotated
+
+import typer
+
+Host = Annotated[
+    str, typer.Option(help="The address to listen on. Other than this machine's own: others can watch.")
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 for any.")]
+AllowedHost = Annotated[
+    list[str] | None,
+    typer.Option("--allowed-host", metavar="NAME", help="Another name that this server answers to."),
+]
+Browser = Annotated[
+    bool,
+    typer.Option("--browser/--no-browser", "--open/--no-open", help="Open the page in a browser."),
+]
