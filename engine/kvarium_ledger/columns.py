@@ -105,6 +105,25 @@ class OperationColumns:
         full[carries] = values
         return full
 
+    def part(self, first: int, last: int) -> "OperationColumns":
+        """The columns of the operations from ``first`` (included) to ``last`` (excluded), views of these."""
+        arrays: dict[str, np.ndarray] = {}
+        for name in COLUMNS:
+            values: np.ndarray = getattr(self, name)
+            if name == "pin":
+                held = self.position[: self._carried("position", last)] == NONE
+                before = int(held[: self._carried("position", first)].sum())
+                arrays[name] = values[before : int(held.sum())]
+            else:
+                arrays[name] = values[self._carried(name, first) : self._carried(name, last)]
+        return OperationColumns(**arrays)
+
+    def _carried(self, name: str, index: int) -> int:
+        """How many values of a column are of operations before ``index``."""
+        if name in ("kind", "block", "cause", "sequence"):
+            return index
+        return int(CARRIED_MASK["position" if name == "group" else name][self.kind[:index]].sum())
+
     @cached_property
     def touched(self) -> np.ndarray:
         """The numbers of the blocks that any operation changes, ascending."""

@@ -2,6 +2,7 @@
 
     engine ──records──▶ Fold.apply ──▶ state, lanes ── equal to the record's digest? ──▶ verified, or a violation
                         Fold.undo  ◀── the same record
+                        Fold.stand ◀─▶ behind any operation of the last record: the state that the engine had then
 
 A fold begins with a keyframe. It never raises for what a record says: it reports :class:`Violation`s, keeps the first
 of them, and goes on, so that a picture can still be drawn, in red.
@@ -44,7 +45,8 @@ class Fold:
 
     ``record``, ``step``, ``op`` and ``time`` say where it is: the last record that it holds, the last step, the index
     of the next operation, ns since the session's start. ``verified`` says whether its lanes equalled the digest of
-    the last step or keyframe; ``violation`` is the first fault, which stays. A fold that is not ``undoable`` forgets what has
+    the last step or keyframe; ``violation`` is the first fault, which stays. ``rest`` is how many operations of the last
+    record are taken back by :meth:`stand`: 0 at its end. A fold that is not ``undoable`` forgets what has
     ended, and can't go backwards.
     """
 
@@ -58,6 +60,7 @@ class Fold:
         self.op = 0
         self.time = 0
         self.utc_us = 0
+        self.rest = 0
         self.loaded = False
         self.verified = False
         self.violation: Violation | None = None
@@ -95,8 +98,13 @@ class Fold:
     def apply(self, record: AnyRecord) -> list[Violation]:
         """Follow one record and say what is wrong with it.
 
-        Raises :class:`~kvarium_ledger.codec.UnknownOperationError` for an operation that needs a newer version.
+        Raises :class:`~kvarium_ledger.codec.UnknownOperationError` for an operation that needs a newer version, and
+        :class:`ValueError` where the fold stands within a record.
         """
+        if self.rest:
+            raise ValueError(
+                f"record {self.record} is not folded to its end: {self.rest} operations are left"
+            )
         self._found = []
         expected = record.first if isinstance(record, Gap) else record.record
         if self.record >= 0 and expected != self.record + 1:
@@ -207,12 +215,47 @@ class Fold:
         if isinstance(record, Gap):
             raise ValueError("a gap can't be undone: seek to a keyframe before it")
         if isinstance(record, Step):
+            # Decisions that hold before its first operation go with the step.
             columns = OperationColumns.decode(record.operations)
-            self.op = record.op
-            self._touch(columns, forwards=False, decided=record.decisions)
+            self._take_back(record, columns, record.op, record.op - 1)
+            self.rest = 0
             self.step -= 1
             self.time = time
         self.record -= 1
+
+    def _take_back(self, step: Step, columns: OperationColumns, op: int, decided: int) -> None:
+        """Undo operations down to ``op``, and the decisions that hold before one after ``decided``."""
+        part = columns.part(op - step.op, self.op - step.op)
+        decisions = [each for each in step.decisions if decided < each.op <= self.op]
+        self.op = op
+        self._touch(part, forwards=False, decided=decisions)
+
+    # -- within a record --------------------------------------------------------------------------------------------
+
+    def stand(self, step: Step, op: int) -> None:
+        """Stand within the last record, ``step``, where ``op`` is the next operation.
+
+        The operations before it are applied, and the decisions that hold before it. Exact in both directions.
+        Raises :class:`ValueError` when ``step`` is not the last record or has no such operation.
+        """
+        if step.record != self.record:
+            raise ValueError(f"record {step.record} is not the last one, which is {self.record}")
+        if not self.undoable:
+            raise ValueError("this fold was made not to be undone")
+        columns = OperationColumns.decode(step.operations)
+        end = step.op + len(columns)
+        if not step.op <= op <= end:
+            raise ValueError(
+                f"step {step.step} has the operations {step.op} to {end - 1}: it can't stand before {op}"
+            )
+        if op < self.op:
+            self._take_back(step, columns, op, op)
+        elif op > self.op:
+            decisions = [each for each in step.decisions if self.op < each.op <= op]
+            part = columns.part(self.op - step.op, op - step.op)
+            self._touch(part, forwards=True, decided=decisions)
+            self.op = op
+        self.rest = end - op
 
     # -- keyframes --------------------------------------------------------------------------------------------------
 
@@ -220,6 +263,7 @@ class Fold:
         """Take the state of a keyframe in place of all that was known; its digest is checked."""
         self.record, self.step, self.op = keyframe.record, keyframe.step, keyframe.op
         self.time, self.utc_us = keyframe.time, keyframe.utc_us
+        self.rest = 0
         state = self.state
         state.blocks.load(keyframe.blocks)
         state.tables.clear()

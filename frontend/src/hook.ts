@@ -4,6 +4,7 @@
  *     await kvarium.ready()      once the view has a state and stands where it was asked to be
  *     await kvarium.state()      the whole state at the present position (the form of `tests/plain_state.py`)
  *     kvarium.seek(step)         move the view to a step;  kvarium.follow()  to the live end
+ *     kvarium.go(to)             move it to { kind: 'operation', operation }, { kind: 'record', record }, { kind: 'time', time }
  *     kvarium.light()            { colour, record, message } of the digest light
  *     kvarium.position()         { mode, record, step, op, … } as last drawn
  *     kvarium.mapShown()         { record, step, next }: which step the map on the canvas is of, and which block it frames
@@ -11,16 +12,18 @@
  */
 
 import type { PlainState } from './ledger/plain';
-import { follow, jump } from './store/clock';
+import { follow, jumpTo } from './store/clock';
 import { ask, light, position, whenDrawn } from './store/ledger';
 import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
+import type { Destination } from './worker/place';
 import type { Light, Position } from './worker/protocol';
 
 export interface Hook {
   ready(): Promise<boolean>;
   state(): Promise<PlainState>;
   seek(step: number): Promise<boolean>;
+  go(to: Destination): Promise<boolean>;
   follow(): void;
   light(): Light;
   position(): Position;
@@ -34,6 +37,14 @@ declare global {
   }
 }
 
+async function go(to: Destination): Promise<boolean> {
+  await ask('ready');
+  jumpTo(to);
+  await ask('ready');
+  await whenDrawn();
+  return true;
+}
+
 export function installHook(): void {
   window.kvarium = {
     async ready() {
@@ -42,13 +53,8 @@ export function installHook(): void {
       return true;
     },
     state: () => ask('state') as Promise<PlainState>,
-    async seek(step) {
-      await ask('ready');
-      jump(step);
-      await ask('ready');
-      await whenDrawn();
-      return true;
-    },
+    seek: (step) => go({ kind: 'step', step }),
+    go,
     follow,
     light: () => light.value,
     position: () => position.value,

@@ -16,6 +16,7 @@ import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
 import { sessions, stage } from './wording/sessions';
 import { timeline } from './wording/timeline';
+import { go, landmarks, pace, transport } from './wording/transport';
 
 export const text = {
   product: 'kvarium',
@@ -50,6 +51,10 @@ export const text = {
   runs,
   events,
   timeline,
+  transport,
+  pace,
+  go,
+  landmarks,
   inspector,
   said,
   playground,

@@ -465,6 +465,27 @@ function carries(name: string, kind: number): boolean {
   return (CARRIED_BY as unknown as Record<string, readonly number[]>)[name]!.includes(kind);
 }
 
+/** A step's record as if it had ended behind its first `count` operations: what it says of later ones is left out. */
+export function firstOf(step: Step, count: number): Step {
+  const kind = step.operations?.kind ?? new Uint8Array(0);
+  const operations: Operations = {};
+  let holders = 0;
+  for (const [name, type] of Object.entries(COLUMN_TYPES) as [keyof typeof COLUMN_TYPES, string][]) {
+    const raw = step.operations?.[name];
+    if (raw === undefined || name === 'pin') continue;
+    let values = 0;
+    for (let i = 0; i < count; i++) if (carries(name, kind[i]!)) values++;
+    if (name === 'position') holders = values;
+    operations[name] = raw.slice(0, values * (type === 'u8' ? 1 : type === 'u32' ? 4 : 8));
+  }
+  const positions = new Uint32Array((operations.position ?? new Uint8Array(0)).slice().buffer);
+  const pins = positions.slice(0, holders).filter((position) => position === NONE).length;
+  operations.pin = (step.operations?.pin ?? new Uint8Array(0)).slice(0, pins);
+  const decisions = (step.decisions ?? []).filter((decision) => decision.op <= step.op + count);
+  const { audit: _audit, ...rest } = step;
+  return { ...rest, operations, decisions };
+}
+
 /** A session: a keyframe, then steps, with an audited keyframe now and then. */
 export function session(size: number, blockSize: number, seed: number, steps: number): AnyRecord[] {
   const toy = new Toy(size, blockSize, seed);

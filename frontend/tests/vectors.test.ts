@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type AnyRecord, Fold } from '../src/ledger/fold';
 import { openFrame, unpackFrames } from '../src/ledger/frame';
+import type { Step } from '../src/ledger/generated/types';
 import { plainState } from '../src/ledger/plain';
 
 /** Written by Python (`python -m tests.vectors.make`): frames, and what a fold is after some of them. */
@@ -42,6 +43,23 @@ describe.skipIf(names.length === 0)('the fold agrees with Python on the shared v
         states.delete(fold.record);
       }
       expect([...states.keys()]).toEqual([]);
+    });
+
+    test(`${name}: within records`, () => {
+      const { told, frames } = read();
+      const within = readFileSync(join(FOLDER, `${name}.within.json`), 'utf8');
+      const states = JSON.parse(within) as Told['states'];
+      expect(states.length).toBeGreaterThan(3);
+      const fold = new Fold(told.num_blocks, told.block_size);
+      for (const frame of frames) {
+        const record = openFrame(frame) as AnyRecord;
+        fold.apply(record);
+        for (const state of states.filter((each) => each.record === record.record)) {
+          expect(fold.stand(record as Step, state.op)).toEqual([]);
+          expect(asJson(plainState(fold))).toEqual(state);
+          expect(fold.stand(record as Step, fold.op + fold.rest)).toEqual([]);
+        }
+      }
     });
 
     test(`${name}: backwards`, () => {

@@ -156,7 +156,7 @@ def test_whatever_one_frame_shows_is_of_one_step(live: ServerProcess, open_page:
               step: [
                 step,
                 window.kvarium.position().step,
-                digits(document.querySelector('.stepfield input').value),
+                digits(document.querySelector('.gofield input').value),
                 of('.scheduler .head h2'),
               ],
               next: [next, of('.queue .qchip')],

@@ -47,7 +47,7 @@ def test_a_step_typed_right_after_g_is_typed_into_its_field(idle: ServerProcess,
     ready(page)
     page.keyboard.press("g")
     page.keyboard.type("123")
-    expect(page.locator(".stepfield input")).to_have_value("123")
+    expect(page.locator(".gofield input")).to_have_value("123")
     assert page.locator(".left .segments .on").text_content() == "tables"
 
 

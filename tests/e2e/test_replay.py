@@ -132,7 +132,7 @@ def test_a_step_that_cannot_be_is_refused_with_what_can(
 ) -> None:
     page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
     ready(page)
-    field = page.locator(".stepfield input")
+    field = page.locator(".gofield input")
     last = recording.steps - 1
     whole, end = f"from 0 to {last}", f"last step is {last}"
     for typed, said in (("-5", whole), ("12.5", whole), ("99999999", end)):
@@ -140,7 +140,7 @@ def test_a_step_that_cannot_be_is_refused_with_what_can(
         expect(field).to_be_focused()
         field.fill(typed)
         field.press("Enter")
-        expect(page.locator(".stepfield .wrong")).to_contain_text(said)
+        expect(page.locator(".gofield .wrong")).to_contain_text(said)
         expect(field).not_to_be_focused()
         assert step_of(page) == 100
     page.keyboard.press("g")

@@ -16,7 +16,7 @@ from kvarium_ledger.decisions import Hypothesis, Submitted
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed, StepTimes, TokenLogprobs
-from kvarium_ledger.operations import NONE
+from kvarium_ledger.operations import COLUMNS, NONE
 from kvarium_ledger.records import (
     AnyRecord,
     Digest,
@@ -103,6 +103,52 @@ def test_undoing_every_record_gives_back_each_state_exactly(seed: int) -> None:
         assert all_of(fold) == states[i]
         fold.undo(records[i])
     assert all_of(fold) == states[0]
+
+
+def first_of(step: Step, count: int) -> Step:
+    """A step's record as if it had ended behind its first ``count`` operations: what it says of later ones is left out."""
+    part = OperationColumns.decode(step.operations).part(0, count)
+    operations = Operations(**{name: getattr(part, name).tobytes() for name in COLUMNS})
+    decisions = [each for each in step.decisions if each.op <= step.op + count]
+    return msgspec.structs.replace(step, operations=operations, decisions=decisions, audit=None)
+
+
+@given(seed=st.integers(0, 10**9), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_a_fold_stands_behind_any_operation_as_one_that_was_told_no_more(
+    seed: int, data: st.DataObject
+) -> None:
+    _, records = session(seed)
+    at = data.draw(st.sampled_from([i for i, each in enumerate(records) if isinstance(each, Step)]))
+    step = records[at]
+    assert isinstance(step, Step)
+    count = len(step.operations.kind)
+    fold = Fold(BLOCKS, SIZE)
+    for record in records[:at]:
+        fold.apply(record)
+    before = all_of(fold)
+    fold.apply(step)
+    after = all_of(fold)
+    for done in data.draw(st.lists(st.integers(0, count), min_size=1, max_size=5)):
+        told = Fold(BLOCKS, SIZE)
+        for record in records[:at]:
+            told.apply(record)
+        told.apply(first_of(step, done))
+        fold.stand(step, step.op + done)
+        assert all_of(fold) == all_of(told)
+        assert (fold.rest, fold.violation) == (count - done, None)
+    if fold.rest:
+        with pytest.raises(ValueError, match="not folded to its end"):
+            fold.apply(step)
+    within = fold.op
+    fold.undo(step)
+    assert all_of(fold) == before
+    assert fold.apply(step) == []
+    fold.stand(step, within)
+    fold.stand(step, step.op + count)
+    assert all_of(fold) == after
+    with pytest.raises(ValueError, match="can't stand before"):
+        fold.stand(step, step.op - 1)
 
 
 @given(seed=st.integers(0, 10**9))

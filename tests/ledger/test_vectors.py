@@ -1,6 +1,7 @@
 """The stored vectors are what this code makes, byte for byte, and an old one is still read."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import Step
 from tests.plain_state import plain_state
-from tests.vectors.make import FOLDER, vector
+from tests.vectors.make import FOLDER, states_within, vector
 
 
 def test_the_stored_vector_is_what_is_made_now() -> None:
@@ -37,3 +38,11 @@ def test_every_stored_session_folds_to_its_stored_states(path: object) -> None:
         if fold.record in states:
             assert plain_state(fold) == states.pop(fold.record)
     assert states == {}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.within.json")), ids=lambda path: path.stem)
+def test_every_stored_session_has_its_stored_states_within_records(path: Path) -> None:
+    name = path.name.removesuffix(".within.json")
+    told = json.loads((FOLDER / f"{name}.json").read_text())
+    frames = codec.unpack((FOLDER / f"{name}.frames").read_bytes())
+    assert states_within(told["num_blocks"], told["block_size"], frames) == path.read_text()

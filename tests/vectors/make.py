@@ -2,6 +2,7 @@
 
 ``NAME.frames`` holds a session's frames (a ``keyframe``, then the records), each with its length before it.
 ``NAME.json`` holds ``num_blocks``, ``block_size`` and ``states``: what a fold is after some of the records.
+``NAME.within.json`` is what it is within some of them, behind one of their operations.
 """
 
 import json
@@ -16,7 +17,7 @@ from kvarium_ledger import codec
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed
-from kvarium_ledger.records import Record
+from kvarium_ledger.records import Record, Step
 from tests.ledger.hand_pool import HandPool
 from tests.ledger.test_fold import first_keyframe
 from tests.plain_state import plain_state
@@ -91,12 +92,29 @@ def vector(name: str) -> tuple[bytes, str]:
     return codec.pack(frames), json.dumps(told, separators=(",", ":")) + "\n"
 
 
+def states_within(num_blocks: int, block_size: int, frames: list[bytes]) -> str:
+    """What a fold is within some of the records, as JSON: at another place in each, from its beginning to its last operation."""
+    fold = Fold(num_blocks, block_size)
+    states = []
+    for i, frame in enumerate(frames):
+        record = codec.open_frame(frame)
+        fold.apply(record)  # type: ignore[arg-type]
+        if i % 7 == 0 and isinstance(record, Step) and record.operations.kind:
+            fold.stand(record, record.op + i // 7 * 5 % len(record.operations.kind))
+            states.append(plain_state(fold))
+            fold.stand(record, fold.op + fold.rest)
+    return json.dumps(states, separators=(",", ":")) + "\n"
+
+
 def main() -> None:
     """Write every vector."""
     for name in SESSIONS:
         frames, states = vector(name)
         (FOLDER / f"{name}.frames").write_bytes(frames)
         (FOLDER / f"{name}.json").write_text(states)
+        told = json.loads(states)
+        within = states_within(told["num_blocks"], told["block_size"], codec.unpack(frames))
+        (FOLDER / f"{name}.within.json").write_text(within)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as PathParameter
@@ -36,6 +36,7 @@ _MAX_BYTES = 64 << 20
 _PART_BYTES = 256 << 10
 
 
+LandmarkKind = Literal["evict", "copy", "preempted", "refused", "violation", "gap", "note"]
 Number = Annotated[int, Query(ge=0, lt=1 << 53)]
 """The numbers of a recording: below 2^53, as its format says."""
 
@@ -163,9 +164,12 @@ async def steps(
 
 
 @router.get("/sessions/{session}/landmarks")
-async def landmarks(session: SessionId, hub: HubDependency) -> Response:
-    """Where something happened: a row a step and kind, and one for each note."""
-    return JSON({"landmarks": await _read_of(hub, session, read_landmarks)})
+async def landmarks(
+    session: SessionId, hub: HubDependency, kind: Annotated[list[LandmarkKind] | None, Query()] = None
+) -> Response:
+    """Where something happened: a row a step and kind, and one for each note; of these kinds, or of all."""
+    found = await _read_of(hub, session, lambda reader, number: read_landmarks(reader, number, kind))
+    return JSON({"landmarks": found})
 
 
 @router.get("/sessions/{session}/requests")

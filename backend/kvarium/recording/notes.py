@@ -5,6 +5,7 @@ A mark is a note with a name, A or B, which at most one note of a session bears:
 
 import re
 import time
+from collections.abc import Sequence
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -69,10 +70,10 @@ def read_note(reader: Reader, session: int, number: int) -> Row:
     raise OutOfRangeError(f"the session has no note {number}")
 
 
-def read_landmarks(reader: Reader, session: int) -> list[Row]:
-    """A row a step and kind, and one of the kind ``note`` for each note and mark of a person's."""
-    found = reader.landmarks(session)
-    for note in read_notes(reader, session):
+def read_landmarks(reader: Reader, session: int, kinds: Sequence[str] | None = None) -> list[Row]:
+    """A row a step and kind, and one of the kind ``note`` for each note and mark of a person's. ``kinds`` None: all."""
+    found = reader.landmarks(session, kinds)
+    for note in read_notes(reader, session) if kinds is None or "note" in kinds else ():
         text = ": ".join(part for part in (note["mark"], note["text"]) if part)
         place = {name: note[name] for name in ("step", "record")}
         found.append(place | {"kind": "note", "count": 1, "message": text})

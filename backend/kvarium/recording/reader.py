@@ -3,7 +3,7 @@
 Reads are snapshots and take no lock that a writer would wait for.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -340,14 +340,16 @@ class Reader:
             found = connection.execute(query).scalar()
         return -1 if found is None else int(found)
 
-    def landmarks(self, session: int) -> list[Row]:
-        """A row a step and kind, as folding gives them."""
+    def landmarks(self, session: int, kinds: Sequence[str] | None = None) -> list[Row]:
+        """A row a step and kind, as folding gives them; of these kinds, or (None) of all."""
         table = tables.landmark
         query = (
             sa.select(table.c.step, table.c.record, table.c.kind, table.c.count, table.c.message)
             .where(table.c.session == session)
             .order_by(table.c.step, table.c.record)
         )
+        if kinds is not None:
+            query = query.where(table.c.kind.in_(kinds))
         with self.database.engine.connect() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { session, Toy } from '../../tests/toy';
+import { firstOf, session, Toy } from '../../tests/toy';
 import { type AnyRecord, Fold } from './fold';
 import { openFrame, sealFrame } from './frame';
 import { NONE, Operation } from './generated/constants';
@@ -66,6 +66,47 @@ describe('a fold of a lawful session', () => {
         expect(view(fold)).toEqual(states.at(-1));
       }),
       { numRuns: 40 },
+    );
+  });
+
+  test('stands behind any operation of its last record, as a fold does that was told no more', () => {
+    fc.assert(
+      fc.property(
+        sessions,
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 8 }),
+        fc.nat(29),
+        ({ size, blockSize, seed }, parts, at) => {
+          const records = session(size, blockSize, seed, 30).map(wire);
+          const index = records.findIndex((record) => record.type === 'step' && record.step === at);
+          const step = records[index] as Step;
+          const count = step.operations?.kind?.length ?? 0;
+          const fold = new Fold(size, blockSize);
+          for (const record of records.slice(0, index)) fold.apply(record);
+          const before = view(fold);
+          fold.apply(step);
+          const after = view(fold);
+          for (const part of parts) {
+            const done = Math.round(part * count);
+            const told = new Fold(size, blockSize);
+            for (const record of records.slice(0, index)) told.apply(record);
+            told.apply(firstOf(step, done));
+            expect(fold.stand(step, step.op + done)).toEqual([]);
+            expect(view(fold)).toEqual(view(told));
+            expect([fold.rest, fold.verified]).toEqual([count - done, true]);
+          }
+          if (fold.rest > 0) expect(() => fold.apply(records[index + 1]!)).toThrow(/not folded to its end/);
+          // From wherever it stands it can be undone, and goes on to its end.
+          const within = view(fold).at[2]!;
+          fold.undo(step);
+          expect(view(fold)).toEqual(before);
+          expect(fold.apply(step)).toEqual([]);
+          fold.stand(step, within);
+          expect(fold.stand(step, step.op + count)).toEqual([]);
+          expect(view(fold)).toEqual(after);
+          expect(() => fold.stand(step, step.op + count + 1)).toThrow(/can't stand before/);
+        },
+      ),
+      { numRuns: 60 },
     );
   });
 

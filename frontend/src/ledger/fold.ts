@@ -4,13 +4,14 @@
  *
  *     records ──▶ apply ──▶ state, lanes ── equal to the record's digest? ──▶ verified, or a violation
  *                 undo  ◀── the same record
+ *                 stand ◀─▶ behind any operation of the last record: the state that the engine had then
  *
  * A fold begins with a keyframe. It never throws for what a record says: it reports violations, keeps the first of
  * them, and goes on, so that a picture can still be drawn, in red. Only an operation that this version does not know
  * stops it.
  */
 
-import { Blocks, type BlocksSnapshot } from './blocks';
+import { Blocks } from './blocks';
 import { decodeOperations, highestBlock, type OperationColumns, u32 } from './columns';
 import { Contents } from './contents';
 import { Lanes } from './digest';
@@ -20,6 +21,7 @@ import type { Digest, Frame, Gap, Keyframe, Step } from './generated/types';
 import { brokenInTouched, brokenInvariants } from './invariants';
 import { applyOperations, type Mirror, undoOperations } from './operations';
 import { RequestMemory, Requests } from './requests';
+import { type FoldPlace, type FoldSnapshot, placeOf } from './snapshot';
 import { MAX_POSITION, Pins, Tables } from './tables';
 import type { Violation, ViolationKind } from './violation';
 
@@ -54,6 +56,8 @@ export class Fold implements Mirror {
   step = -1;
   op = 0;
   time = 0;
+  /** How many operations of the last record are taken back: 0 at its end. */
+  rest = 0;
   /** Does it know a state at all (a keyframe was loaded, no gap since)? */
   loaded = false;
   /** Did its lanes equal the digest of the last step or keyframe? */
@@ -109,6 +113,8 @@ export class Fold implements Mirror {
    * Throws an {@link UnknownOperationError} for an operation that needs a newer version.
    */
   apply(record: AnyRecord): readonly Violation[] {
+    if (this.rest > 0)
+      throw new Error(`record ${this.record} is not folded to its end: ${this.rest} operations are left`);
     this.found = [];
     if (record.type === 'gap') return this.applyGap(record);
     if (this.loaded && record.record !== this.record + 1) {
@@ -209,22 +215,84 @@ export class Fold implements Mirror {
     this.found = [];
     this.blocks.begin();
     if (record.type === 'step') {
-      const columns = decodeOperations(record.operations);
-      this.op = record.op;
-      undoOperations(this, columns, (index, message) => this.fail('operation', message, record.op + index));
-      const decisions = record.decisions ?? [];
-      for (let i = decisions.length - 1; i >= 0; i--) {
-        const decision = decisions[i]!;
-        this.requests.undecide(decision, this.lanes, (message) =>
-          this.fail('decision', message, decision.op),
-        );
-      }
-      this.blocks.settle();
-      this.sumLanes();
+      // Decisions that hold before its first operation go with the step.
+      this.takeBack(record, decodeOperations(record.operations), record.op, record.op - 1);
+      this.rest = 0;
       this.step = record.step - 1;
       this.time = time;
     }
     this.record -= 1;
+  }
+
+  /** Take back the operations from the present one down to `op`, and the decisions that hold before one after `decided`. */
+  private takeBack(step: Step, columns: OperationColumns, op: number, decided: number): void {
+    const before = this.op;
+    this.op = op;
+    undoOperations(
+      this,
+      columns,
+      (index, message) => this.fail('operation', message, step.op + index),
+      before - step.op,
+      op - step.op,
+    );
+    const decisions = step.decisions ?? [];
+    for (let i = decisions.length - 1; i >= 0; i--) {
+      const decision = decisions[i]!;
+      if (decision.op <= decided) break;
+      if (decision.op > before) continue;
+      this.requests.undecide(decision, this.lanes, (message) => this.fail('decision', message, decision.op));
+    }
+    this.blocks.settle();
+    this.sumLanes();
+  }
+
+  // -- within a record ----------------------------------------------------------------------------------------------
+
+  /**
+   * Stand within the last record, `step`, where `op` is the next operation: those before it are applied, and the decisions
+   * that hold before it. At the record's end its digest is compared; elsewhere `verified` says what was found there.
+   * Throws when it is not the last record, or has no such operation.
+   */
+  stand(step: Step, op: number): readonly Violation[] {
+    if (step.record !== this.record) {
+      throw new Error(`record ${step.record} is not the last one, which is ${this.record}`);
+    }
+    this.found = [];
+    const columns = this.decode(step);
+    if (columns === null) return this.found;
+    const end = step.op + columns.length;
+    if (!(op >= step.op && op <= end)) {
+      throw new Error(
+        `step ${step.step} has the operations ${step.op} to ${end - 1}: it can't stand before ${op}`,
+      );
+    }
+    this.blocks.begin();
+    if (op < this.op) this.takeBack(step, columns, op, op);
+    else if (op > this.op) this.goOn(step, columns, op);
+    this.rest = end - op;
+    if (this.rest === 0) this.verified = this.compare('digest', step.digest);
+    return this.found;
+  }
+
+  /** Apply the operations from the present one on up to `op`, and the decisions that hold before it. */
+  private goOn(step: Step, columns: OperationColumns, op: number): void {
+    for (const decision of step.decisions ?? []) {
+      if (decision.op > this.op && decision.op <= op) {
+        this.requests.decide(decision, step.step, this.lanes, (message) =>
+          this.fail('decision', message, decision.op),
+        );
+      }
+    }
+    applyOperations(
+      this,
+      columns,
+      (index, message) => this.fail('operation', message, step.op + index),
+      this.op - step.op,
+      op - step.op,
+    );
+    this.blocks.settle();
+    this.sumLanes();
+    this.op = op;
   }
 
   // -- keyframes ----------------------------------------------------------------------------------------------------
@@ -237,6 +305,7 @@ export class Fold implements Mirror {
     this.step = keyframe.step;
     this.op = keyframe.op;
     this.time = keyframe.time;
+    this.rest = 0;
     this.lanes.clear();
     this.blocks.load(keyframe.blocks ?? {});
     this.loadTables(keyframe);
@@ -294,13 +363,7 @@ export class Fold implements Mirror {
   }
 
   private place(other: FoldPlace): void {
-    this.base = other.base;
-    this.record = other.record;
-    this.step = other.step;
-    this.op = other.op;
-    this.time = other.time;
-    this.loaded = other.loaded;
-    this.verified = other.verified;
+    Object.assign(this, placeOf(other));
   }
 
   /** Everything, to come back to it by {@link restore}. */
@@ -313,17 +376,10 @@ export class Fold implements Mirror {
     requests.copyFrom(this.requests);
     const lanes = new Lanes();
     lanes.copyFrom(this.lanes);
-    const { base, record, step, op, time, loaded, verified } = this;
     const entries = [...tables.map.values()].reduce((sum, table) => sum + table.blocks.length, 0);
     const bytes = this.blocks.snapshotBytes + 4 * entries + 200 * tables.map.size + 400 * requests.rows.size;
     return {
-      base,
-      record,
-      step,
-      op,
-      time,
-      loaded,
-      verified,
+      ...placeOf(this),
       blocks: this.blocks.snapshot(),
       tables,
       pins,
@@ -341,25 +397,4 @@ export class Fold implements Mirror {
     this.lanes.copyFrom(snapshot.lanes);
     this.place(snapshot);
   }
-}
-
-interface FoldPlace {
-  readonly base: number;
-  readonly record: number;
-  readonly step: number;
-  readonly op: number;
-  readonly time: number;
-  readonly loaded: boolean;
-  readonly verified: boolean;
-}
-
-/** A whole state of a fold. */
-export interface FoldSnapshot extends FoldPlace {
-  readonly blocks: BlocksSnapshot;
-  readonly tables: Tables;
-  readonly pins: Pins;
-  readonly requests: Requests;
-  readonly lanes: Lanes;
-  /** About how much memory it takes. */
-  readonly bytes: number;
 }

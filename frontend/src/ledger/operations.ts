@@ -9,7 +9,7 @@
 import type { Blocks } from './blocks';
 import type { OperationColumns } from './columns';
 import type { Contents } from './contents';
-import { Cause, NONE, Operation } from './generated/constants';
+import { CARRIED_BY, Cause, NONE, Operation } from './generated/constants';
 import { MAX_POSITION, type Pins, type Tables } from './tables';
 
 /** What operations change. */
@@ -36,17 +36,24 @@ class Cursors {
   content = 0;
   hits = 0;
 
-  /** Cursors behind the last value of each column, to walk backwards. */
-  toEnd(columns: OperationColumns): this {
-    this.holder = columns.position.length;
-    this.pin = columns.pin.length;
-    this.ticket = columns.ticket.length;
-    this.before = columns.filled_before.length;
-    this.after = columns.filled_after.length;
-    this.source = columns.source.length;
-    this.content = columns.content.length;
-    this.hits = columns.hits.length;
-    return this;
+  /** Cursors at the values of operation `index`: those of all operations before it lie behind. */
+  static at(columns: OperationColumns, index: number): Cursors {
+    const at = new Cursors();
+    if (index === 0) return at;
+    const tally = new Uint32Array(256);
+    for (let i = 0; i < index; i++) tally[columns.kind[i]!]!++;
+    const carried = (column: keyof typeof CARRIED_BY): number =>
+      CARRIED_BY[column].reduce((sum, kind) => sum + tally[kind]!, 0);
+    at.holder = carried('position');
+    at.ticket = carried('ticket');
+    at.before = carried('filled_before');
+    at.after = carried('filled_after');
+    at.source = carried('source');
+    at.content = carried('content');
+    at.hits = carried('hits');
+    if (columns.pin.length > 0)
+      for (let i = 0; i < at.holder; i++) if (columns.position[i] === NONE) at.pin++;
+    return at;
   }
 }
 
@@ -96,13 +103,22 @@ class Holders {
   }
 }
 
-/** Apply all operations of a record in order. Blocks must be in range ({@link highestBlock} tells). */
-export function applyOperations(mirror: Mirror, columns: OperationColumns, fail: Fail): void {
+/**
+ * Apply the operations of a record from `from` (included) to `to` (excluded), in order. Blocks must be in range
+ * ({@link highestBlock} tells).
+ */
+export function applyOperations(
+  mirror: Mirror,
+  columns: OperationColumns,
+  fail: Fail,
+  from = 0,
+  to = columns.length,
+): void {
   const { blocks, tables, pins, contents, blockSize } = mirror;
   const { generation, count, ticket, content, filled, hits, entries } = blocks;
   const { kind, cause, position, group, pin } = columns;
   const holders = new Holders(mirror, fail);
-  const at = new Cursors();
+  const at = Cursors.at(columns, from);
   const groups = group.length > 0;
 
   const takeFromQueue = (i: number, b: number): void => {
@@ -132,7 +148,7 @@ export function applyOperations(mirror: Mirror, columns: OperationColumns, fail:
     at.holder++;
   };
 
-  for (let i = 0; i < columns.length; i++) {
+  for (let i = from; i < to; i++) {
     const b = columns.block[i]!;
     const sequence = columns.sequence[i]!;
     blocks.touch(b);
@@ -231,13 +247,19 @@ export function applyOperations(mirror: Mirror, columns: OperationColumns, fail:
   }
 }
 
-/** Take back all operations of a record, from the last to the first. */
-export function undoOperations(mirror: Mirror, columns: OperationColumns, fail: Fail): void {
+/** Take back the operations of a record before `from` down to `to`, which is taken back too. */
+export function undoOperations(
+  mirror: Mirror,
+  columns: OperationColumns,
+  fail: Fail,
+  from = columns.length,
+  to = 0,
+): void {
   const { blocks, tables, pins } = mirror;
   const { generation, count, ticket, content, filled, hits, entries } = blocks;
   const { kind, cause, position, group, pin } = columns;
   const holders = new Holders(mirror, fail);
-  const at = new Cursors().toEnd(columns);
+  const at = Cursors.at(columns, from);
   const groups = group.length > 0;
 
   const endLife = (b: number): void => {
@@ -257,7 +279,7 @@ export function undoOperations(mirror: Mirror, columns: OperationColumns, fail: 
     else holders.letGo(i, b, sequence, groups ? group[at.holder]! : 0, place);
   };
 
-  for (let i = columns.length - 1; i >= 0; i--) {
+  for (let i = from - 1; i >= to; i--) {
     const b = columns.block[i]!;
     const sequence = columns.sequence[i]!;
     blocks.touch(b);

@@ -1,12 +1,23 @@
-/** One clock: at the live end, or at a step. It moves the view only; recording and engine go on. */
+/** One clock: at the live end, or at a place. It moves the view only; recording and engine go on. */
 
 import { signal } from '@preact/signals';
+import type { LandmarkKind } from '../worker/landmarks';
+import type { Destination } from '../worker/place';
+import type { Pace } from '../worker/player';
 import { position, tell } from './ledger';
 import { selection } from './selection';
 
-/** Times the recorded pace. */
-export const RATES = [0.25, 1, 4, 16, 64] as const;
-export const rate = signal<number>(1);
+/** As it was: the recorded pace, pauses and all. */
+export const RECORDED: Pace = { kind: 'recorded' };
+/** The other paces, each kind from the slowest to the fastest: from single operations to the whole session at a glance. */
+export const PACES: readonly Pace[] = [
+  ...[1, 4, 16, 64].map((rate): Pace => ({ kind: 'operations', rate })),
+  ...[1, 4, 16].map((rate): Pace => ({ kind: 'steps', rate })),
+  ...[0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 100, 300, 1000].map((factor): Pace => ({ kind: 'times', factor })),
+];
+export const pace = signal<Pace>(RECORDED);
+/** Which landmarks are gone to. */
+export const landmarkKind = signal<LandmarkKind | 'any'>('any');
 /** Counts the jumps (as opposed to steps and playing), each of which is a place to come back to. */
 export const jumps = signal(0);
 
@@ -17,27 +28,56 @@ export function follow(): void {
 
 /** Go to a step: part of a drag or of stepping. */
 export function seek(step: number): void {
-  tell({ kind: 'seek', step: Math.max(0, Math.round(step)) });
+  tell({ kind: 'go', to: { kind: 'step', step: Math.max(0, Math.round(step)) } });
 }
 
-/** Go to a step and remember where one was. */
-export function jump(step: number): void {
+/** Go somewhere and remember where one was. */
+export function jumpTo(to: Destination): void {
   jumps.value++;
-  seek(step);
+  tell({ kind: 'go', to });
+}
+
+export function jump(step: number): void {
+  jumpTo({ kind: 'step', step: Math.max(0, Math.round(step)) });
 }
 
 export function stepBy(steps: number): void {
   tell({ kind: 'by', steps });
 }
 
+export function operationsBy(operations: number): void {
+  tell({ kind: 'byOperations', operations });
+}
+
+/** Go to the next or previous landmark of the chosen kind. */
+export function jumpToLandmark(direction: 1 | -1): void {
+  jumps.value++;
+  tell({ kind: 'landmark', of: landmarkKind.peek(), direction, from: null });
+}
+
+/** Go to the first landmark of a kind from a step on. */
+export function jumpToFirst(of: LandmarkKind, from: number): void {
+  jumps.value++;
+  tell({ kind: 'landmark', of, direction: 1, from: from - 1 });
+}
+
 export function playOrPause(): void {
-  if (position.value.mode === 'at') tell({ kind: 'play', rate: rate.value });
+  if (position.value.mode === 'at') tell({ kind: 'play', pace: pace.value });
   else tell({ kind: 'pause' });
 }
 
-export function setRate(next: number): void {
-  rate.value = next;
-  if (position.value.mode === 'play') tell({ kind: 'play', rate: next });
+export function setPace(next: Pace): void {
+  pace.value = next;
+  if (position.value.mode === 'play') tell({ kind: 'play', pace: next });
+}
+
+/** The next pace of the list; what was as it was goes on from there. */
+export function changePace(direction: 1 | -1): void {
+  const now = pace.peek();
+  const at = PACES.findIndex((each) =>
+    now.kind === 'recorded' ? each.kind === 'times' && each.factor === 1 : each === now,
+  );
+  setPace(PACES[Math.max(0, Math.min(PACES.length - 1, at + direction))]!);
 }
 
 /** Go to the next or previous step that changed what is selected: the worker knows, or loads, what lies there. */

@@ -1,7 +1,18 @@
 /** What a reader can do, as data: an id (its title is in the catalogue), keys, and what it does. The `?` overlay lists them. */
 
 import type { text } from '../text';
-import { follow, jump, jumpToChange, playOrPause, stepBy } from './clock';
+import {
+  changePace,
+  follow,
+  jump,
+  jumpToChange,
+  jumpToLandmark,
+  operationsBy,
+  playOrPause,
+  RECORDED,
+  setPace,
+  stepBy,
+} from './clock';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
 import { focusPanel, keysShown, showPanel } from './layout';
 import { clearSelection } from './selection';
@@ -27,14 +38,16 @@ export const COMMANDS: readonly Command[] = [
   { id: 'back', keys: [','], group: 'view', run: () => stepBy(-1) },
   { id: 'forward10', keys: ['>'], group: 'view', run: () => stepBy(10) },
   { id: 'back10', keys: ['<'], group: 'view', run: () => stepBy(-10) },
-  {
-    id: 'end',
-    keys: ['End'],
-    group: 'view',
-    run: follow,
-  },
+  { id: 'nextOperation', keys: ["'"], group: 'view', run: () => operationsBy(1) },
+  { id: 'previousOperation', keys: [';'], group: 'view', run: () => operationsBy(-1) },
+  { id: 'nextLandmark', keys: ['n'], group: 'view', run: () => jumpToLandmark(1) },
+  { id: 'previousLandmark', keys: ['N'], group: 'view', run: () => jumpToLandmark(-1) },
+  { id: 'slower', keys: ['d'], group: 'view', run: () => changePace(-1) },
+  { id: 'faster', keys: ['f'], group: 'view', run: () => changePace(1) },
+  { id: 'asItWas', keys: ['a'], group: 'view', run: () => setPace(RECORDED) },
+  { id: 'end', keys: ['End'], group: 'view', run: follow },
   { id: 'home', keys: ['Home'], group: 'view', run: () => jump(0) },
-  { id: 'go', keys: ['g'], group: 'view', run: () => focusPanel('step') },
+  { id: 'go', keys: ['g'], group: 'view', run: () => focusPanel('go') },
   {
     id: 'hold',
     keys: ['Shift+Space'],

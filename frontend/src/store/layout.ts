@@ -16,7 +16,7 @@ export type PanelName =
   | 'queue'
   | 'inspector'
   | 'timeline'
-  | 'step';
+  | 'go';
 
 /** Make a change and put it into the document at once, instead of after whatever else there is to do. */
 export function renderNow(change: () => void): void {

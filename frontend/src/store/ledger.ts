@@ -12,6 +12,8 @@ import type { RunsAnswer } from '../worker/answers/runs';
 import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
+import type { Landmark } from '../worker/landmarks';
+import type { Destination } from '../worker/place';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
 import { afterFrame, beforeFrame, reducedMotion } from './frame';
@@ -25,9 +27,14 @@ const NOWHERE: Position = {
   step: -1,
   op: 0,
   time: 0,
+  within: null,
+  operation: null,
   lastStep: -1,
   lastRecord: -1,
+  lastOp: -1,
+  lastTime: 0,
   moving: false,
+  stalled: false,
   target: null,
 };
 const UNKNOWN: Light = { colour: 'grey', record: null, message: '' };
@@ -59,6 +66,7 @@ export const request = signal<RequestAnswer | null>(null);
 /** One for each of the requests in {@link wantRequests}, by its number. */
 export const requests = signal<ReadonlyMap<number, RequestAnswer>>(new Map());
 export const series = signal<Buckets | null>(null);
+export const landmarks = signal<readonly Landmark[] | null>(null);
 export const token = signal<TokenAnswer | null>(null);
 export const marked = signal<Uint32Array | null>(null);
 
@@ -144,6 +152,7 @@ function show(view: View): void {
     marked.value = view.marked;
     token.value = view.token;
     take(series, view.series);
+    take(landmarks, view.landmarks);
   });
   afterFrame(() => tell({ kind: 'credit' }));
 }
@@ -222,6 +231,7 @@ function forget(): void {
     block,
     request,
     series,
+    landmarks,
     token,
     marked,
     ending,
@@ -235,7 +245,8 @@ function forget(): void {
 export interface Opening {
   readonly id: string;
   readonly live: boolean;
-  readonly step: number | null;
+  /** null: the live end, or the beginning. */
+  readonly to: Destination | null;
   readonly lastStep: number;
   readonly lastRecord: number;
 }
@@ -246,9 +257,9 @@ export function openLedger(opening: Opening): void {
     link.value = opening.live ? 'connecting' : 'replay';
   });
   openSession = opening.id;
-  const { id, live, step, lastStep, lastRecord } = opening;
+  const { id, live, to, lastStep, lastRecord } = opening;
   const api = new URL('api/', document.baseURI).href;
-  tell({ kind: 'open', session: id, api, live, step, lastStep, lastRecord });
+  tell({ kind: 'open', session: id, api, live, to, lastStep, lastRecord });
 }
 
 export function closeLedger(): void {

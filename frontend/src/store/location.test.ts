@@ -7,14 +7,25 @@ vi.stubGlobal(
     postMessage() {}
   },
 );
-const { readPlace, writePlace, wrongStep } = await import('./location');
+const { destinationOf, readPlace, writePlace, wrongStep } = await import('./location');
 
 test('an address is read as it was written, and a step that is none is noticed', () => {
-  const place = { session: 'a b', step: 7, block: null, sequence: 3, request: null };
+  const place = { session: 'a b', step: 7, op: null, block: null, sequence: 3, request: null };
   expect(readPlace(writePlace(place))).toEqual(place);
   for (const said of ['-5', '1.5', 'x', '1e3']) {
     expect(wrongStep(`?step=${said}`)).toBe(said);
     expect(readPlace(`?step=${said}`).step).toBeNull();
   }
   for (const address of ['', '?step=', '?step=0', '?step=12&block=3']) expect(wrongStep(address)).toBeNull();
+});
+
+test('an address leads to a step, or within it behind an operation', () => {
+  const leads = (address: string): unknown => destinationOf(readPlace(address));
+  expect(leads('?step=7')).toEqual({ kind: 'step', step: 7 });
+  expect(leads('?step=7&op=71')).toEqual({ kind: 'operation', operation: 71, step: 7 });
+  expect(leads('?op=71')).toEqual({ kind: 'operation', operation: 71 });
+  expect(leads('?step=0&op=-1')).toEqual({ kind: 'operation', operation: -1, step: 0 });
+  expect(leads('?op=x')).toBeNull();
+  const place = { ...readPlace('?session=a&step=0&op=-1'), block: 3 };
+  expect(readPlace(writePlace(place))).toEqual(place);
 });

@@ -1,9 +1,10 @@
-/** The address holds the state: `?session=&step=&block=&seq=&request=`; the browser's Back goes back in it. */
+/** The address holds the state: `?session=&step=&op=&block=&seq=&request=`; the browser's Back goes back in it. */
 
 import { effect } from '@preact/signals';
 import { text } from '../text';
-import { follow, jumps, seek } from './clock';
-import { isLive, position } from './ledger';
+import type { Destination } from '../worker/place';
+import { follow, jumps } from './clock';
+import { isLive, position, tell } from './ledger';
 import { say } from './remark';
 import { NOTHING, selection } from './selection';
 import {
@@ -20,6 +21,8 @@ import {
 interface Place {
   readonly session: string | null;
   readonly step: number | null;
+  /** The operation behind which the view stands, where that is within the step: -1 before the first of all. */
+  readonly op: number | null;
   readonly block: number | null;
   readonly sequence: number | null;
   readonly request: number | null;
@@ -35,6 +38,7 @@ export function readPlace(search: string): Place {
   return {
     session: query.get('session'),
     step: natural(query.get('step')),
+    op: query.get('op') === '-1' ? -1 : natural(query.get('op')),
     block: natural(query.get('block')),
     sequence: natural(query.get('seq')),
     request: natural(query.get('request')),
@@ -45,11 +49,18 @@ export function writePlace(place: Place): string {
   const query = new URLSearchParams();
   if (place.session !== null) query.set('session', place.session);
   if (place.step !== null) query.set('step', String(place.step));
+  if (place.op !== null) query.set('op', String(place.op));
   if (place.block !== null) query.set('block', String(place.block));
   if (place.sequence !== null) query.set('seq', String(place.sequence));
   if (place.request !== null) query.set('request', String(place.request));
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
+}
+
+/** Where an address leads in its session; null: it does not say. */
+export function destinationOf({ step, op }: Place): Destination | null {
+  if (op === null) return step === null ? null : { kind: 'step', step };
+  return { kind: 'operation', operation: op, ...(step === null ? {} : { step }) };
 }
 
 /** A step in the address that is none: it is said, and the address is taken without it. */
@@ -66,10 +77,12 @@ let timer: ReturnType<typeof setTimeout> | null = null;
 function present(): Place {
   const { block, sequence, request } = selection.peek();
   const session = current.peek();
-  const { mode, step, target } = position.peek();
+  const { mode, step, operation, target } = position.peek();
+  const stands = session !== null && mode === 'at' && step >= 0;
   return {
     session: session?.id ?? null,
-    step: session !== null && mode === 'at' && step >= 0 ? (target ?? step) : null,
+    step: stands ? (target ?? step) : null,
+    op: stands ? operation : null,
     block,
     sequence,
     request,
@@ -99,6 +112,7 @@ async function restore(first: boolean): Promise<void> {
   restoring = true;
   try {
     const place = readPlace(location.search);
+    const to = destinationOf(place);
     const wrong = wrongStep(location.search);
     if (wrong !== null) say(text.stage.wrongStep(wrong), true);
     const open = current.peek();
@@ -113,9 +127,12 @@ async function restore(first: boolean): Promise<void> {
         if (open !== null) closeSession();
         return;
       }
-      openSession(wanted, place.step);
-    } else if (place.step !== null) seek(place.step);
-    else if (position.peek().mode === 'at') isLive.peek() ? follow() : seek(0);
+      openSession(wanted, to);
+    } else if (to !== null) tell({ kind: 'go', to });
+    else if (position.peek().mode === 'at') {
+      if (isLive.peek()) follow();
+      else tell({ kind: 'go', to: { kind: 'step', step: 0 } });
+    }
     selection.value = { ...NOTHING, block: place.block, sequence: place.sequence, request: place.request };
   } finally {
     restoring = false;
@@ -126,7 +143,7 @@ async function restore(first: boolean): Promise<void> {
 export function startLocation(): void {
   void restore(true).then(() => {
     effect(() => {
-      void [current.value, selection.value, position.value.mode, position.value.step, jumps.value];
+      void [current.value, selection.value, position.value, jumps.value];
       if (!restoring && timer === null) timer = setTimeout(write, 150);
     });
   });

@@ -1,6 +1,7 @@
 /** The sessions that the server knows, and which one is open. */
 
 import { signal } from '@preact/signals';
+import type { Destination } from '../worker/place';
 import { closeLedger, openLedger, position } from './ledger';
 import { clearSelection, type Selection, selection } from './selection';
 
@@ -95,7 +96,8 @@ export async function loadFileSize(): Promise<void> {
   }
 }
 
-export function openSession(info: SessionInfo, step: number | null): void {
+/** Open a session, somewhere; null: at the live end, or where it begins. */
+export function openSession(info: SessionInfo, to: Destination | null): void {
   awaiting = false;
   newcomer.value = null;
   known.add(info.id);
@@ -108,14 +110,14 @@ export function openSession(info: SessionInfo, step: number | null): void {
   openLedger({
     id: info.id,
     live: info.state === 'live',
-    step,
+    to,
     lastStep: info.last_step ?? -1,
     lastRecord: info.last_record ?? -1,
   });
 }
 
 /** The session that was open before the list was shown. */
-let left: { info: SessionInfo; step: number | null; selection: Selection } | null = null;
+let left: { info: SessionInfo; to: Destination | null; selection: Selection } | null = null;
 
 /** From the list back to the session that was open. */
 export function reopenSession(): void {
@@ -123,16 +125,18 @@ export function reopenSession(): void {
   const { value } = listing;
   const now = value.state === 'ready' ? value.sessions.find((each) => each.id === left?.info.id) : undefined;
   if (value.state === 'ready' && now === undefined) return;
-  const { info, step, selection: chosen } = left;
-  openSession(now ?? info, step);
+  const { info, to, selection: chosen } = left;
+  openSession(now ?? info, to);
   selection.value = chosen;
 }
 
 export function closeSession(): void {
   const info = current.peek();
-  const { mode, step } = position.peek();
+  const { mode, step, operation } = position.peek();
   if (info !== null) {
-    left = { info, step: mode === 'follow' || step < 0 ? null : step, selection: selection.peek() };
+    const to: Destination =
+      operation === null ? { kind: 'step', step } : { kind: 'operation', operation, step };
+    left = { info, to: mode === 'follow' || step < 0 ? null : to, selection: selection.peek() };
   }
   current.value = null;
   clearSelection();

@@ -2,10 +2,12 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Operation } from '../ledger/generated/constants';
+import { jumpTo } from '../store/clock';
 import { eventFilter, events, hello, position, wantEvents } from '../store/ledger';
 import { hoverBlock, selection } from '../store/selection';
 import { text } from '../text';
 import { OPERATION_NAMES } from '../wording/events';
+import type { EventRow } from '../worker/answers/events';
 import { BlockLink, Kind, StepLink, Who } from './EventLine';
 import { useVirtual } from './virtual';
 
@@ -78,6 +80,11 @@ export function EventFilterBar() {
   );
 }
 
+/** Right behind an operation; of a decision, before the operation that it names. */
+function goTo({ step, op, kind }: EventRow): void {
+  jumpTo({ kind: 'operation', operation: typeof kind === 'number' ? op : op - 1, step });
+}
+
 export function Events() {
   const scroller = useRef<HTMLDivElement>(null);
   /** Does the list stay with the present position? */
@@ -145,12 +152,22 @@ export function Events() {
               style={{ transform: `translateY(${item.start}px)` }}
             >
               <StepLink step={row.step} />
-              <Kind row={row} />
+              <button
+                type="button"
+                class="plain goes"
+                title={text.events.goTo(row)}
+                onClick={() => goTo(row)}
+              >
+                <Kind row={row} />
+              </button>
               <BlockLink row={row} />
               <span class="num who">
                 <Who row={row} own="block" />
               </span>
-              <span class="what">{text.event(row, hello.value?.block_size ?? 0)}</span>
+              {/* The same again, wide enough to be hit; the keys need one only. */}
+              <button type="button" class="plain goes what" tabIndex={-1} onClick={() => goTo(row)}>
+                {text.event(row, hello.value?.block_size ?? 0)}
+              </button>
             </div>
           );
         })}

@@ -1,11 +1,12 @@
 /** One line of what can be trusted and how it goes. */
 
-import { bytes, clock, integer, percent, short } from '../format';
+import { bytes, clock, integer, moment, percent, short } from '../format';
 import { keysShown } from '../store/layout';
 import {
   awaitsFirstStep,
   gaps,
   health,
+  hello,
   isLive,
   lag,
   light,
@@ -54,6 +55,12 @@ export function Footer() {
       <Mirror />
       <span class="clock">
         {text.footer.clock} <b>{clock(position.value.time)}</b>
+        {hello.value !== null && position.value.step >= 0 && (
+          <span title={text.timeline.wallClock}>
+            {' '}
+            · {moment(hello.value.utc_us + position.value.time / 1000).slice(11)}
+          </span>
+        )}
       </span>
       {live && (
         <span class={away} title={text.footer.operationsTitle}>

@@ -12,8 +12,6 @@ export const bar = {
   interruptedTitle: 'A recording whose engine or server went away without a word: its end may be missing',
   engineAway: 'engine —',
   engineAwayTitle: 'The connection is lost: how the engine goes is not known',
-  steps: (last: number) => `A step is a whole number from 0 to ${n(Math.max(0, last))}.`,
-  noSuchStep: (last: number) => `The last step is ${n(Math.max(0, last))}.`,
   linkLost: 'server lost',
   connecting: 'connecting',
   engineGone: 'connection lost, waiting',
@@ -23,15 +21,12 @@ export const bar = {
   back: 'One step back',
   forward: 'One step on',
   pause: 'Pause the view',
-  play: 'Play at the recorded pace',
+  play: 'Play',
   follow: 'follow',
   end: 'end',
   followTitle: 'Follow the live end',
   endTitle: 'Go to the last step',
-  rate: (rate: number) => `× ${rate}`,
-  rateTitle: 'Times the recorded pace',
   step: 'step',
-  goToStep: 'Go to step',
   used: (part: number, whole: number) => `${percent(part, whole)} used`,
   usageTitle: (active: number, shared: number, cached: number, free: number, usable: number) =>
     `active ${n(active)} · shared ${n(shared)} · cached, free ${n(cached)} · free ${n(free)}\n` +
@@ -67,6 +62,8 @@ export const light = {
   waitingTitle: 'The engine has done nothing yet: there is nothing to verify.',
   greenTitle: (record: number) =>
     `This page folded record ${n(record)} itself, and its digests equal those that the engine sent.`,
+  withinTitle: (step: number, record: number) =>
+    `Within step ${n(step)}: this page folded its record ${n(record)} to the end, where the digests were equal, and undid what lies behind here.`,
   greyTitle: (why: string) => `Nothing is verified here: ${why || 'no record folded yet'}.`,
   redTitle: (record: number, message: string) => `At record ${n(record)}: ${message}`,
   alarm: (record: number) => `This mirror went wrong at record ${n(record)}.`,

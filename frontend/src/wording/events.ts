@@ -31,6 +31,10 @@ export const events = {
   from: (step: number, complete: boolean) =>
     complete ? `loaded from step ${n(step)}` : `searched back to step ${n(step)} …`,
   anyBlock: 'any',
+  goTo: (row: EventRow) =>
+    typeof row.kind === 'number'
+      ? `Go to behind operation ${n(row.op)}`
+      : `Go to before operation ${n(row.op)}, where this holds`,
   columns: ['step', 'operation', 'block', 'for', 'what'],
 } as const;
 

@@ -32,5 +32,7 @@ export const timeline = {
     prefill: 'prefill',
     decode: 'decode',
   },
+  sessionTime: 'Time since the session’s start',
+  wallClock: 'Wall clock, in this browser’s zone',
   empty: 'No step yet.',
 } as const;

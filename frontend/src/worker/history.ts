@@ -6,8 +6,8 @@
  * the reader looks goes first.
  */
 
-import type { FoldSnapshot } from '../ledger/fold';
 import { peekFrame } from '../ledger/peek';
+import type { FoldSnapshot } from '../ledger/snapshot';
 import { type Range, Ranges } from './ranges';
 
 export interface Bounds {

@@ -12,8 +12,8 @@ interface Journey {
   navigator: Navigator;
   history: History;
   faults: string[];
-  /** Go to a step and wait until the view is there. */
-  to(step: number): Promise<void>;
+  /** Go to a step, or behind one of its operations, and wait until the view is there. */
+  to(step: number, operation?: number | null): Promise<void>;
 }
 
 function journey(made: Recording, bounds?: Bounds): Journey {
@@ -30,13 +30,16 @@ function journey(made: Recording, bounds?: Bounds): Journey {
         history.addSnapshot(moved.snapshot());
       }
     },
+    compared: (moved) => {
+      if (moved.violation !== null) faults.push(moved.violation.message);
+    },
     fault: (record, message) => faults.push(`${record}: ${message}`),
     notice: (message) => faults.push(message),
     lastRecord: () => made.records.length - 1,
     wake: () => {},
   });
-  const to = async (step: number): Promise<void> => {
-    navigator.go(step);
+  const to = async (step: number, operation: number | null = null): Promise<void> => {
+    navigator.go({ step, operation });
     for (let i = 0; i < 1000 && navigator.moving; i++) {
       navigator.work(performance.now() + 5);
       await new Promise((resolve) => setTimeout(resolve));
@@ -110,9 +113,9 @@ describe('a view that is moved through a recording', () => {
   test('the latest goal wins', async () => {
     const made = recording(20, 4, 8, 60);
     const { navigator, to } = journey(made);
-    navigator.go(50);
+    navigator.go({ step: 50, operation: null });
     navigator.work(performance.now() + 1);
-    navigator.go(10);
+    navigator.go({ step: 10, operation: null });
     await to(12);
     expect(navigator.fold.step).toBe(12);
     expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(12));

@@ -1,5 +1,6 @@
 /**
- * Moves one fold to a step of the session: forwards, backwards by undoing, from a kept state, or from the server.
+ * Moves one fold to a place of the session: forwards, backwards by undoing, from a kept state, or from the server. A place
+ * within a step is reached by way of its end, where the digest is compared, and by undoing from there.
  *
  * Work is done in slices, and the goal may change at any time: the latest one wins. A seek that is on its way is let
  * finish when what it brings is of use, since a dragged playhead asks for its neighbours next.
@@ -9,8 +10,10 @@ import { type AnyRecord, type Fold, isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
 import type { Keyframe, Step } from '../ledger/generated/types';
 import { peekFrame } from '../ledger/peek';
+import { Beside } from './beside';
 import type { Changes } from './changes';
 import type { History } from './history';
+import type { Place } from './place';
 import type { Series } from './series';
 import { type Requests, ServerError } from './source';
 
@@ -18,16 +21,14 @@ import { type Requests, ServerError } from './source';
 const RESTORE_COST = 0.1;
 /** Ask for more while this many records are left in front of a reader that moves forwards. */
 const AHEAD_RECORDS = 300;
-
-/** How much is loaded when the reader asks for earlier records. */
-const EARLIER_RECORDS = 3000;
-const EARLIER_BYTES = 4 << 20;
 /** A seek that has more frames than this before it is given up when the goal moves. */
 const MOST_ON_THE_WAY = 1500;
 
 export interface NavigatorHandlers {
   /** The fold applied a record. */
   applied(fold: Fold, record: AnyRecord): void;
+  /** The fold came to the end of its record again, and what it found there may be a fault. */
+  compared(fold: Fold): void;
   /** Bytes that could not be read, or an operation that is not known. */
   fault(record: number, message: string): void;
   notice(message: string): void;
@@ -38,14 +39,13 @@ export interface NavigatorHandlers {
 }
 
 export class Navigator {
-  goal: number | null = null;
+  goal: Place | null = null;
+  readonly beside: Beside;
   /** The record of the step that the fold is at, decoded. */
   current: Step | null = null;
   private seeking: { step: number; since: number; abort: AbortController } | null = null;
   /** What a seek brought, on its way into the fold. */
   private arriving: { step: number; frames: readonly Uint8Array[]; next: number } | null = null;
-  private fetchingAhead = false;
-  private reachedEnd = -1;
 
   constructor(
     readonly fold: Fold,
@@ -54,7 +54,9 @@ export class Navigator {
     private readonly requests: Requests,
     private readonly changes: Changes,
     private readonly handlers: NavigatorHandlers,
-  ) {}
+  ) {
+    this.beside = new Beside(fold, history, requests, handlers.lastRecord, handlers.wake);
+  }
 
   get moving(): boolean {
     return this.goal !== null;
@@ -64,8 +66,9 @@ export class Navigator {
     return this.seeking !== null || this.arriving !== null;
   }
 
-  go(step: number): void {
-    this.goal = step;
+  go(place: Place): void {
+    this.goal = place;
+    const { step } = place;
     const { seeking } = this;
     const isOfUse =
       seeking !== null && Math.abs(seeking.step - step) < 2000 && performance.now() - seeking.since < 2000;
@@ -106,16 +109,17 @@ export class Navigator {
     const { goal, fold } = this;
     if (goal === null) return false;
     if (this.arriving !== null) return !this.bring(deadline) || this.goal !== null;
+    if (fold.rest > 0 && this.fromWithin(goal)) return false;
     if (!this.reachable(goal)) {
-      if (this.seeking === null) void this.seek(goal);
+      if (this.seeking === null) void this.seek(goal.step);
       return false;
     }
     while (performance.now() < deadline) {
-      if (this.arrived(goal)) {
-        this.arrive();
+      if (this.arrived(goal.step)) {
+        this.arrive(goal);
         return false;
       }
-      const ok = fold.step < goal || this.textFollows(goal) ? this.forward() : this.backward();
+      const ok = fold.step < goal.step || this.textFollows(goal.step) ? this.forward() : this.backward();
       if (!ok) {
         this.goal = null;
         return false;
@@ -137,7 +141,7 @@ export class Navigator {
       const isThere = fold.step >= step && (frame === undefined || peekFrame(frame).type !== 'text');
       if (frame === undefined || isThere) {
         this.arriving = null;
-        if (this.goal === step && fold.step === step) this.arrive();
+        if (this.goal?.step === step && fold.step === step) this.arrive(this.goal);
         else this.look();
         return true;
       }
@@ -154,10 +158,12 @@ export class Navigator {
   // -- ways ---------------------------------------------------------------------------------------------------------
 
   /** Can the fold go to the step with what is here? Puts a kept state back where that is the shorter way. */
-  private reachable(goal: number): boolean {
+  private reachable({ step: goal, operation }: Place): boolean {
     const { fold, history, series } = this;
     const record = series.get('record', goal);
     if (Number.isNaN(record)) return fold.loaded && fold.step === goal;
+    // The record itself is needed to stand within it.
+    if (operation !== null && history.get(record) === undefined) return false;
     const op = series.get('op', goal);
     // With the record after it, which may be its text.
     const end = Math.min(record + 1, this.handlers.lastRecord());
@@ -234,13 +240,42 @@ export class Navigator {
     }
   }
 
-  private arrive(): void {
+  private arrive(goal: Place): void {
     this.goal = null;
     this.look();
     this.changes.jump();
     const { current, fold } = this;
     if (current !== null) fold.verified = fold.lanes.differing(current.digest).length === 0;
-    void this.fetchAhead();
+    if (goal.operation !== null) this.standBehind(goal.operation);
+    void this.beside.ahead(fold.record + AHEAD_RECORDS);
+  }
+
+  /** From the end of a step to behind one of its operations. Behind the last one is the end. */
+  private standBehind(operation: number): void {
+    const { current, fold } = this;
+    if (current === null || operation + 1 >= fold.op) return;
+    // Of what follows the step's record only the number is taken back.
+    while (fold.record > current.record && this.backward());
+    this.stand(current, Math.max(current.op, operation + 1));
+  }
+
+  private stand(step: Step, op: number): void {
+    const { fold } = this;
+    fold.stand(step, op);
+    this.changes.add(fold.blocks);
+    this.changes.jump();
+    this.handlers.compared(fold);
+  }
+
+  /** Somewhere from within a step: true when that is done; else the fold is where the way leads on by whole records. */
+  private fromWithin(goal: Place): boolean {
+    const { fold, current } = this;
+    if (current === null || goal.step < fold.step) return false;
+    const end = fold.op + fold.rest;
+    const isWithin = goal.step === fold.step && goal.operation !== null && goal.operation + 1 < end;
+    this.stand(current, isWithin ? Math.max(current.op, goal.operation + 1) : end);
+    if (isWithin) this.goal = null;
+    return isWithin;
   }
 
   /** Decode the record of the present step. */
@@ -270,7 +305,7 @@ export class Navigator {
     } catch (error) {
       if (this.seeking !== seeking) return;
       this.seeking = null;
-      if (this.goal === step) this.goal = null;
+      if (this.goal?.step === step) this.goal = null;
       if (error instanceof ServerError)
         this.handlers.notice(`Step ${step} could not be loaded: ${error.message}.`);
       else this.handlers.fault(this.fold.record + 1, (error as Error).message);
@@ -289,7 +324,7 @@ export class Navigator {
     this.history.focus = this.series.get('record', step);
     if (keyframe.audited === true) this.history.add(keyframe.record, first.slice());
     this.history.addAll(rest);
-    if (this.goal === null || (this.goal !== step && this.reachable(this.goal))) return;
+    if (this.goal === null || (this.goal.step !== step && this.reachable(this.goal))) return;
     this.fold.load(keyframe);
     this.changes.all();
     this.handlers.applied(this.fold, keyframe);
@@ -302,61 +337,6 @@ export class Navigator {
       const { type, step } = peekFrame(frame);
       if (type === 'step' && step !== null && !this.series.has(step))
         this.series.place(openFrame(frame) as Step);
-    }
-  }
-
-  /** Load some of what lies before the loaded part; false when there is nothing before it. */
-  async loadEarlier(): Promise<boolean> {
-    const range = this.history.rangeAt(this.fold.record);
-    if (range === undefined || range.first <= 0) return false;
-    const goal = range.first - 1;
-    let after = Math.max(-1, goal - EARLIER_RECORDS);
-    while (after < goal) {
-      const frames = await this.requests.frames(after, EARLIER_BYTES);
-      const last = frames.length === 0 ? null : peekFrame(frames.at(-1)!).record;
-      if (last === null || last <= after) break;
-      this.history.addAll(frames);
-      after = last;
-    }
-    this.handlers.wake();
-    return true;
-  }
-
-  hasEarlier(): boolean {
-    const range = this.history.rangeAt(this.fold.record);
-    return range !== undefined && range.first > 0;
-  }
-
-  hasLater(): boolean {
-    const range = this.history.rangeAt(this.fold.record);
-    return range !== undefined && range.last < this.handlers.lastRecord() && range.last > this.reachedEnd;
-  }
-
-  /** Load some of what lies after the loaded part. */
-  async loadLater(): Promise<void> {
-    const range = this.history.rangeAt(this.fold.record);
-    if (range === undefined) return;
-    const after = range.last;
-    const frames = await this.requests.frames(after, EARLIER_BYTES);
-    if (frames.length === 0) this.reachedEnd = after;
-    this.history.addAll(frames);
-  }
-
-  /** Ask for what comes next before the reader gets there. */
-  private async fetchAhead(): Promise<void> {
-    const range = this.history.rangeAt(this.fold.record);
-    if (this.fetchingAhead || range === undefined) return;
-    if (range.last - this.fold.record > AHEAD_RECORDS || range.last <= this.reachedEnd) return;
-    this.fetchingAhead = true;
-    try {
-      const frames = await this.requests.frames(range.last);
-      this.history.focus = this.fold.record;
-      if (frames.length === 0) this.reachedEnd = range.last;
-      this.history.addAll(frames);
-    } catch {
-      // Not needed yet: a seek will say what is wrong.
-    } finally {
-      this.fetchingAhead = false;
     }
   }
 }

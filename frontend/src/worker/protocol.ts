@@ -16,9 +16,12 @@ import type { RunsAnswer } from './answers/runs';
 import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
+import type { Landmark, LandmarkKind } from './landmarks';
+import type { Destination } from './place';
+import type { Pace } from './player';
 import type { Buckets } from './series';
 
-/** Where the view is: at the live end, at one step, or moving from a step on at the recorded pace. */
+/** Where the view is: at the live end, at one place, or going on from there at a pace. */
 export type Mode = 'follow' | 'at' | 'play';
 
 /**
@@ -43,11 +46,19 @@ export interface Position {
   readonly op: number;
   /** ns since the session's start. */
   readonly time: number;
-  /** The last step and record that the session has, as far as this page knows. */
+  /** How many of the step's operations are applied, where the view stands within the step. */
+  readonly within: { readonly done: number; readonly of: number } | null;
+  /** The operation behind which it stands there, or is on its way to. */
+  readonly operation: number | null;
+  /** The last step, record and operation that the session has, and when it was sealed, as far as this page knows. */
   readonly lastStep: number;
   readonly lastRecord: number;
+  readonly lastOp: number;
+  readonly lastTime: number;
   /** Is the view on its way to another step? */
   readonly moving: boolean;
+  /** Does a view that plays wait for what it should show? */
+  readonly stalled: boolean;
   /** The step that was asked for, where it is not yet reached. */
   readonly target: number | null;
 }
@@ -115,6 +126,8 @@ export interface View {
   /** One for each of {@link Wants.requests}; null: it is not known at this record. */
   readonly requests: readonly (RequestAnswer | null)[] | null;
   readonly series: Buckets | null;
+  /** The landmarks that are listed one by one, of the part of the timeline that is wanted. */
+  readonly landmarks: readonly Landmark[] | null;
   /** {@link Wants.token}; null: it is not known at this record. */
   readonly token: TokenAnswer | null;
   /** Blocks of the selected sequence or request. */
@@ -127,15 +140,18 @@ export type ToWorker =
       session: string;
       api: string;
       live: boolean;
-      step: number | null;
+      to: Destination | null;
       lastStep: number;
       lastRecord: number;
     }
   | { kind: 'close' }
   | { kind: 'follow' }
-  | { kind: 'seek'; step: number }
+  | { kind: 'go'; to: Destination }
   | { kind: 'by'; steps: number }
-  | { kind: 'play'; rate: number }
+  | { kind: 'byOperations'; operations: number }
+  /** `from`: search from this step instead of from the view. */
+  | { kind: 'landmark'; of: LandmarkKind | 'any'; direction: 1 | -1; from: number | null }
+  | { kind: 'play'; pace: Pace }
   | { kind: 'pause' }
   | { kind: 'wants'; wants: Wants }
   | { kind: 'credit' }

@@ -9,7 +9,7 @@ import { runsAnswer } from './answers/runs';
 import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
-import { changesOf } from './changes';
+import { changesAt, partOf, toldBy } from './operation';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
 import type { Session } from './session';
@@ -90,7 +90,7 @@ export class Publisher {
     const found = scan.change(fold, wanted.direction);
     if (found !== null) {
       this.seekingChange = null;
-      this.session.seek(found);
+      this.session.transport.seek(found);
       return false;
     }
     if (more) return true;
@@ -141,7 +141,7 @@ export class Publisher {
   view(now: number): { view: View; transfer: ArrayBuffer[] } {
     const { session, wants } = this;
     const { fold } = session;
-    const step = session.mode === 'at' ? changesOf(session.current, fold.numBlocks) : null;
+    const step = session.mode === 'at' ? changesAt(session.current, fold) : null;
     const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, step) : null;
     const { selection } = wants;
     const request = this.lookAtSelection();
@@ -168,7 +168,9 @@ export class Publisher {
             )
           : null,
       runs: wants.queue > 0 && session.isContiguous ? runsAnswer(fold.blocks, wants.queue) : null,
-      scheduler: wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
+      scheduler: wants.scheduler
+        ? schedulerAnswer(fold, session.hello, session.current && partOf(session.current, fold))
+        : null,
       events: wants.events !== null ? this.events.answer(fold) : null,
       block:
         selection.block !== null
@@ -185,6 +187,7 @@ export class Publisher {
       token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
       series: this.series(),
+      landmarks: this.wants.series && session.landmarks.between(this.window.from, this.window.to),
     };
     this.forced = false;
     this.lastView = now;
@@ -214,7 +217,7 @@ export class Publisher {
   private token(): View['token'] {
     const { token } = this.wants;
     const { fold, memory } = this.session;
-    return token === null ? null : this.sayings.token(token.sequence, token.place, fold.record, memory);
+    return token === null ? null : this.sayings.token(token.sequence, token.place, toldBy(fold), memory);
   }
 
   private series(): View['series'] {
@@ -231,7 +234,7 @@ export class Publisher {
   /** The last steps while following; elsewhere a window that stays until the view leaves it. */
   private recent(steps: number, end: number): { from: number; to: number } {
     const { session, window } = this;
-    const at = session.navigator.goal ?? session.fold.step;
+    const at = session.navigator.goal?.step ?? session.fold.step;
     const follows = session.mode === 'follow' || at >= end - 1;
     const margin = steps / 20;
     if (

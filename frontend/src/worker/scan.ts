@@ -60,7 +60,7 @@ export class Scan {
     // Earlier records may have been loaded since.
     else if (this.firstLoaded && this.history.get(this.low - 1) !== undefined) this.firstLoaded = false;
     do {
-      const behind = this.indexAfter(fold.step);
+      const behind = this.indexAfter(fold);
       if (
         this.high < at ||
         (this.rows.length - behind < this.after && this.history.get(this.high + 1) !== undefined)
@@ -125,13 +125,16 @@ export class Scan {
     }
   }
 
-  /** How many rows are of steps up to and with `step`. */
-  private indexAfter(step: number): number {
+  /** How many rows hold at the fold's place. */
+  private indexAfter({ step, op, rest }: Pick<Fold, 'step' | 'op' | 'rest'>): number {
+    const holds = (row: EventRow): boolean =>
+      row.step < step ||
+      (row.step === step && (rest === 0 || (typeof row.kind === 'number' ? row.op < op : row.op <= op)));
     let low = 0;
     let high = this.rows.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.rows[middle]!.step <= step) low = middle + 1;
+      if (holds(this.rows[middle]!)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -139,14 +142,15 @@ export class Scan {
 
   /** The nearest step with a row, after or before the present one; null: none was found. */
   change(fold: Fold, direction: 1 | -1): number | null {
-    const index = direction > 0 ? this.indexAfter(fold.step) : this.indexAfter(fold.step - 1) - 1;
+    const before = { step: fold.step - 1, op: 0, rest: 0 };
+    const index = direction > 0 ? this.indexAfter(fold) : this.indexAfter(before) - 1;
     return this.rows[index]?.step ?? null;
   }
 
   /** What was found around the present position. */
   answer(fold: Fold): EventList {
     this.changed = false;
-    const now = this.indexAfter(fold.step);
+    const now = this.indexAfter(fold);
     const from = Math.max(0, now - this.before);
     return {
       rows: this.rows.slice(from, now + this.after),

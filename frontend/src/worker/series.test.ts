@@ -59,7 +59,7 @@ test('what is not known stays unknown, and is found', () => {
 
 test('a step is found by its time', () => {
   const series = filled(100);
-  expect([0, 999, 1000, 54_321, 1e9].map((time) => series.stepAt(time))).toEqual([0, 0, 1, 54, 99]);
+  expect([0, 999, 1000, 54_321, 1e9].map((time) => series.last('time', time))).toEqual([0, 0, 1, 54, 99]);
 });
 
 test('steps that were not saved are forgotten', () => {

@@ -26,7 +26,8 @@ export const SERIES = [
 export type SeriesName = (typeof SERIES)[number];
 
 /** The server's answer to `GET …/steps`: columns. */
-export type StepColumns = { step: number[] } & Partial<Record<SeriesName, number[]>>;
+export type StepColumns = { step: number[] } & Partial<Record<SeriesName | OperationCount, number[]>>;
+type OperationCount = Exclude<keyof typeof Operation, 'free'> | 'freed';
 
 /** What the timeline draws: a bucket of steps a pixel or so. */
 export interface Buckets {
@@ -153,18 +154,18 @@ export class Series {
     this.length = Math.min(this.length, Math.max(0, length));
   }
 
-  /** The last step whose time is at most `time`. */
-  stepAt(time: number): number {
-    const column = this.columns.time;
+  /** The last step whose record, first operation or time is at most `value`; the first one if there is none. */
+  last(name: 'record' | 'op' | 'time', value: number): number {
+    const column = this.columns[name];
     let low = 0;
     let high = this.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const value = column[middle]!;
-      if (Number.isNaN(value) || value > time) high = middle - 1;
+      const found = column[middle]!;
+      if (Number.isNaN(found) || found > value) high = middle - 1;
       else low = middle;
     }
-    return low;
+    return Math.max(0, low);
   }
 
   /** When the step of a record was sealed; null: the record is not known as a step's. */

@@ -18,20 +18,23 @@ import { Changes, noteCopies } from './changes';
 import { Head } from './head';
 import { History } from './history';
 import { Keeper } from './keeper';
+import { type LandmarkKind, Landmarks } from './landmarks';
 import { Navigator } from './navigator';
+import type { Destination } from './place';
 import type { Light, Mode, Position } from './protocol';
 import { Series } from './series';
 import { Requests } from './source';
 import { StepTable } from './steps';
 import { Texts } from './texts';
+import { Transport } from './transport';
 import { Trust } from './trust';
 
 export interface OpenOptions {
   readonly session: string;
   readonly api: string;
   readonly live: boolean;
-  /** Where to look; null: the live end, or the last step. */
-  readonly step: number | null;
+  /** Where to look; null: the live end, or the first step. */
+  readonly to: Destination | null;
   readonly lastStep: number;
   readonly lastRecord: number;
 }
@@ -52,9 +55,10 @@ export class Session {
   dirty = true;
   private readonly trust = new Trust();
   private readonly keeper = new Keeper(this.history);
-  private readonly table: StepTable;
+  readonly landmarks: Landmarks;
+  readonly transport = new Transport(this);
+  readonly table: StepTable;
   private loadingBeside = false;
-  private playing: { rate: number; from: number; since: number } | null = null;
 
   constructor(
     options: OpenOptions,
@@ -67,6 +71,7 @@ export class Session {
     this.changes = new Changes(hello.num_blocks);
     this.navigator = new Navigator(newFold(), this.history, this.series, requests, this.changes, {
       applied: (fold, record) => this.applied(fold, record),
+      compared: (fold) => this.trust.look(fold),
       fault: (record, message) => this.fail(record, message),
       lastRecord: () => this.head.lastRecord,
       notice: (message) => {
@@ -78,8 +83,9 @@ export class Session {
     this.texts = new Texts(hello.record_text !== 'none', hello.block_size, this.memory, requests, () =>
       this.changed(),
     );
-    this.mode = options.live && options.step === null ? 'follow' : 'at';
-    const { lastStep, lastRecord } = options;
+    const { lastStep, lastRecord, to } = options;
+    this.mode = options.live && to === null ? 'follow' : 'at';
+    this.landmarks = new Landmarks(this.series, requests, () => this.changed());
     this.table = new StepTable(this.series, requests, (before) => this.tableChanged(before));
     this.head = new Head(
       newFold(),
@@ -102,11 +108,12 @@ export class Session {
       },
     );
     void this.table.load().then(() => {
+      void this.landmarks.load();
       if (this.mode !== 'at') return;
       // Who opens a recording reads it from its beginning: at its end the pool is empty.
-      this.seek(options.step ?? 0);
-      if (options.step !== null && options.step > this.lastStep && this.lastStep >= 0) {
-        this.say(`There is no step ${options.step}: the last one is ${this.lastStep}.`);
+      this.transport.go(to ?? { kind: 'step', step: 0 });
+      if (to?.kind === 'step' && to.step > this.lastStep && this.lastStep >= 0) {
+        this.say(`There is no step ${to.step}: the last one is ${this.lastStep}.`);
       }
     });
   }
@@ -141,7 +148,7 @@ export class Session {
   }
 
   /** Something changed that the page does not know yet. */
-  private changed(): void {
+  changed(): void {
     this.dirty = true;
     this.wake();
   }
@@ -156,6 +163,11 @@ export class Session {
     if (this.table.fault !== null) this.notice = this.table.fault;
     else if (this.notice === before) this.notice = null;
     this.changed();
+  }
+
+  sayNoLandmark(kind: LandmarkKind | 'any', direction: 1 | -1): void {
+    const what = kind === 'any' ? 'landmark' : `landmark of the kind “${kind}”`;
+    this.say(`There is no ${direction > 0 ? 'later' : 'earlier'} ${what}.`);
   }
 
   /** Something for the reader to know. */
@@ -174,6 +186,7 @@ export class Session {
   /** What came at the live end. */
   private headApplied(fold: Fold, record: AnyRecord, loaded: boolean): void {
     this.applied(fold, record);
+    this.landmarks.note(record, fold.step);
     this.dirty = true;
     if (this.mode !== 'follow') return;
     this.history.focus = record.record;
@@ -184,7 +197,7 @@ export class Session {
   /** The session is no longer live: what was followed is now a recording. */
   private headEnded(): void {
     if (this.mode === 'follow' && this.head.fold.loaded) this.stay();
-    else if (!this.navigator.fold.loaded) this.seek(Math.max(0, this.lastStep));
+    else if (!this.navigator.fold.loaded) this.transport.seek(Math.max(0, this.lastStep));
     this.changed();
   }
 
@@ -196,11 +209,12 @@ export class Session {
     this.head.lastRecord = lastRecord;
     this.history.truncate(lastRecord);
     this.series.truncate(lastStep + 1);
+    this.landmarks.truncate(lastStep);
     const { navigator } = this;
-    const goal = navigator.goal ?? navigator.fold.step;
+    const goal = navigator.goal?.step ?? navigator.fold.step;
     if (navigator.fold.record > lastRecord || goal > lastStep) {
       navigator.forget();
-      this.seek(Math.min(goal, lastStep));
+      this.transport.seek(Math.min(goal, lastStep));
     }
     if (lost > 0)
       this.say(
@@ -215,10 +229,10 @@ export class Session {
 
   /** Load what lies beside the loaded part; false when there is nothing more. */
   loadBeside(direction: 1 | -1): boolean {
-    const { navigator } = this;
-    if (direction > 0 ? !navigator.hasLater() : !navigator.hasEarlier()) return false;
+    const { beside } = this.navigator;
+    if (direction > 0 ? !beside.hasLater : !beside.hasEarlier) return false;
     this.loadingBeside = true;
-    const load = direction > 0 ? navigator.loadLater() : navigator.loadEarlier();
+    const load = direction > 0 ? beside.loadLater() : beside.loadEarlier();
     load
       .catch((error: Error) => this.say(`More of the recording could not be loaded: ${error.message}.`))
       .finally(() => {
@@ -231,11 +245,9 @@ export class Session {
   /** The reader wants to read further back than what is loaded. */
   loadEarlier(): void {
     if (this.mode === 'follow') this.pause();
-    this.navigator.loadEarlier().catch((error: Error) => {
-      this.notice = `Earlier records could not be loaded: ${error.message}.`;
-      this.dirty = true;
-      this.wake();
-    });
+    this.navigator.beside
+      .loadEarlier()
+      .catch((error: Error) => this.say(`Earlier records could not be loaded: ${error.message}.`));
   }
 
   retry(): void {
@@ -262,7 +274,10 @@ export class Session {
   }
 
   position(): Position {
-    const { fold, navigator } = this;
+    const { fold, navigator, series, lastStep } = this;
+    const goal = this.mode === 'follow' ? null : navigator.goal;
+    const isWithin = this.mode !== 'follow' && fold.rest > 0 && this.current !== null;
+    const first = isWithin ? this.current!.op : fold.op;
     return {
       mode: this.mode,
       loaded: fold.loaded,
@@ -270,10 +285,15 @@ export class Session {
       step: fold.step,
       op: fold.op,
       time: fold.time,
-      lastStep: this.lastStep,
+      within: isWithin ? { done: fold.op - first, of: fold.op - first + fold.rest } : null,
+      operation: goal !== null ? goal.operation : isWithin ? fold.op - 1 : null,
+      lastStep,
       lastRecord: this.head.lastRecord,
+      lastOp: Math.max(this.table.lastOp, this.head.fold.op - 1, fold.op + fold.rest - 1),
+      lastTime: lastStep < 0 ? 0 : series.get('time', lastStep),
       moving: this.mode !== 'follow' && navigator.waiting,
-      target: this.mode === 'follow' ? null : navigator.goal,
+      stalled: this.mode === 'play' && this.transport.stalled,
+      target: goal?.step ?? null,
     };
   }
 
@@ -287,10 +307,9 @@ export class Session {
   // -- where the reader is ------------------------------------------------------------------------------------------
 
   toLiveEnd(): void {
-    this.playing = null;
     this.notice = null;
     if (this.head.link === 'replay') {
-      this.seek(this.lastStep);
+      this.transport.seek(this.lastStep);
       return;
     }
     if (this.mode !== 'follow') {
@@ -302,12 +321,11 @@ export class Session {
   }
 
   /** Leave the live end, at the step where it is. */
-  private stay(): void {
+  stay(): void {
     const { fold } = this.navigator;
     if (this.mode === 'follow' && this.head.fold.loaded) {
       fold.copyFrom(this.head.fold);
       this.trust.copy(this.head.fold, fold);
-      this.mode = 'at';
       this.navigator.look();
       this.changes.jump();
     }
@@ -315,81 +333,22 @@ export class Session {
     this.dirty = true;
   }
 
-  seek(step: number): void {
-    this.playing = null;
-    this.notice = null;
-    this.goTo(step);
-  }
-
-  /** Go on or back from where the view is, or is on its way to: the page may not have seen that yet. */
-  seekBy(steps: number): void {
-    const { fold, navigator } = this;
-    this.seek(((this.mode === 'follow' ? null : navigator.goal) ?? fold.step) + steps);
-  }
-
-  private goTo(step: number): void {
-    if (this.mode === 'follow') this.stay();
-    this.navigator.go(Math.max(0, Math.min(step, this.lastStep)));
-    this.history.focus = this.navigator.fold.record;
-    this.changed();
-  }
-
-  /** Stand where the view is, should it move. */
-  pauseHere(): void {
-    this.notice = null;
-    if (this.mode !== 'at') this.pause();
-  }
-
+  /** Stand where the view is. */
   pause(): void {
-    this.playing = null;
     this.navigator.stop();
     if (this.mode === 'follow') this.stay();
     this.mode = 'at';
     this.changed();
   }
 
-  /** Go on from here at `rate` times the recorded pace. */
-  play(rate: number): void {
-    if (this.mode === 'follow') return;
-    this.notice = null;
-    let from = this.fold.time;
-    if (this.head.link === 'replay' && this.fold.step >= this.lastStep) {
-      // Nothing comes after the end: from the beginning.
-      this.navigator.go(0);
-      const begins = this.series.get('time', 0);
-      from = Number.isNaN(begins) ? 0 : begins;
-    }
-    this.mode = 'play';
-    this.playing = { rate, from, since: performance.now() };
-    this.changed();
-  }
-
-  /** Where a view that plays should be now. True while it plays. */
-  private advance(): boolean {
-    const { playing } = this;
-    if (playing === null || this.mode !== 'play') return false;
-    const time = playing.from + (performance.now() - playing.since) * 1e6 * playing.rate;
-    const step = this.series.stepAt(time);
-    if (step >= this.lastStep) {
-      if (this.head.link === 'replay') {
-        this.mode = 'at';
-        this.playing = null;
-        this.navigator.go(this.lastStep);
-      } else this.toLiveEnd();
-      return false;
-    }
-    if (step > this.navigator.fold.step && step !== this.navigator.goal) this.navigator.go(step);
-    return true;
-  }
-
   /** Do what there is to do, for about `budget` ms. `again`: at once; `soon`: with the next frame. */
   work(budget: number): 'again' | 'soon' | 'idle' {
     const now = performance.now();
-    const playing = this.advance();
+    const playing = this.transport.advance();
     const before = this.navigator.fold.record;
     // The view first: somebody waits for it.
     const moving = this.navigator.work(now + budget * 0.7);
-    if (this.navigator.fold.record !== before || this.navigator.moving) {
+    if (this.navigator.fold.record !== before || this.navigator.moving || moving) {
       this.dirty = true;
       this.history.focus = this.navigator.fold.record;
     }

@@ -1,6 +1,7 @@
 /** The way to the server: a websocket for what happens now, requests for what happened before. */
 
 import { unpackFrames } from '../ledger/frame';
+import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
 import type { Told } from './told';
 
@@ -74,6 +75,12 @@ export class Requests {
   /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
   async pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }> {
     return (await (await this.get('pieces')).json()) as never;
+  }
+
+  /** Where something happened, of some kinds, by step. */
+  async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
+    const query = kinds.map((kind) => `kind=${kind}`).join('&');
+    return ((await (await this.get(`landmarks?${query}`)).json()) as { landmarks: Landmark[] }).landmarks;
   }
 
   /** Token ids of contents; one that is not recorded is left out. */

@@ -3,6 +3,8 @@
 import type { Series } from './series';
 import type { Requests } from './source';
 
+/** Its columns that count a step's operations. */
+const KINDS = ['allocate', 'evict', 'reuse', 'share', 'copy', 'fill', 'cache', 'release', 'freed'] as const;
 /** ms between two tries. */
 const PAUSE = 2000;
 
@@ -11,6 +13,8 @@ export class StepTable {
   fault: string | null = null;
   /** The last step that it tells of; -1: none. */
   lastStep = -1;
+  /** The last operation that it tells of; -1: none. */
+  lastOp = -1;
   private closed = false;
 
   constructor(
@@ -26,6 +30,7 @@ export class StepTable {
       const steps = await this.requests.steps();
       this.series.load(steps);
       this.lastStep = steps.step.at(-1) ?? -1;
+      this.lastOp = KINDS.reduce((sum, kind) => sum + (steps[kind]?.at(-1) ?? 0), steps.op?.at(-1) ?? 0) - 1;
       this.fault = null;
     } catch (error) {
       this.fault = `The table of steps could not be loaded: ${(error as Error).message}.`;

@@ -114,17 +114,23 @@ scope.onmessage = ({ data }) => {
     case 'follow':
       session?.toLiveEnd();
       break;
-    case 'seek':
-      session?.seek(data.step);
+    case 'go':
+      session?.transport.go(data.to);
       break;
     case 'by':
-      session?.seekBy(data.steps);
+      session?.transport.by(data.steps);
+      break;
+    case 'byOperations':
+      session?.transport.byOperations(data.operations);
+      break;
+    case 'landmark':
+      void session?.transport.toLandmark(data.of, data.direction, data.from);
       break;
     case 'play':
-      session?.play(data.rate);
+      session?.transport.play(data.pace);
       break;
     case 'pause':
-      session?.pause();
+      session?.transport.pause();
       break;
     case 'retry':
       session?.retry();
@@ -136,7 +142,7 @@ scope.onmessage = ({ data }) => {
       session?.dismiss();
       break;
     case 'change':
-      session?.pauseHere();
+      session?.transport.pause();
       publisher?.toChange(data.direction);
       break;
     case 'wants':

@@ -2,15 +2,18 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { clock } from '../../format';
-import { jump, seek, stepBy } from '../../store/clock';
+import { clock, moment } from '../../format';
+import { jump, jumpToFirst, seek, stepBy } from '../../store/clock';
 import { addPainter, invalidate } from '../../store/frame';
-import { position, series, usable, wantSeries } from '../../store/ledger';
+import { hello, landmarks, position, series, usable, wantSeries } from '../../store/ledger';
 import { pixelRatio, pointIn } from '../../store/scale';
 import { palette } from '../../store/theme';
 import { text } from '../../text';
+import { COUNTED } from '../../worker/landmarks';
 import { Segments } from '../Segments';
 import { drawTimeline, type Layout, layoutFor, stepAt, type Window, xOf } from './draw';
+import { Landmarks } from './Landmarks';
+import { type Mark, markAt } from './marks';
 
 /** All of the session, the last steps, or a part that was chosen by zooming. */
 type Range = 'all' | 'recent' | Window;
@@ -38,7 +41,20 @@ function zoom(factor: number, x: number): void {
 }
 
 /** Where the pointer is, in CSS pixels; the steps slide along under it. */
-const hovered = signal<{ x: number } | null>(null);
+const hovered = signal<{ x: number; y: number } | null>(null);
+
+/** The landmark under the pointer. */
+function hoveredMark(): Mark | null {
+  const at = hovered.value;
+  return at === null ? null : markAt(at.x, at.y, series.value, landmarks.value ?? [], layout);
+}
+
+/** Go to a landmark: of those that are counted, to the first one of the steps that share its place. */
+function goToMark({ kind, step }: Mark): void {
+  const counted = COUNTED.find((each) => each === kind);
+  if (counted !== undefined) jumpToFirst(counted, step);
+  else jump(step);
+}
 
 function hoveredStep(): number | null {
   const at = hovered.peek();
@@ -46,9 +62,38 @@ function hoveredStep(): number | null {
   return Math.max(0, Math.min(position.peek().lastStep, stepAt(at.x, windowNow(), layout)));
 }
 
+function MarkTip({ mark, x }: { readonly mark: Mark; readonly x: number }) {
+  const { kind, count, step, message } = mark;
+  const isCounted = COUNTED.some((each) => each === kind);
+  const per = series.value?.per ?? 1;
+  const what = text.landmarks.counts[kind](count);
+  const where = text.timeline.tip(Math.max(0, step), isCounted ? step + per - 1 : Math.max(0, step));
+  return (
+    <div class="tip" style={placeOfTip(x)}>
+      <b class="num">{what}</b> <span class="num">· {where}</span>
+      {message !== null && message !== '' && (
+        <>
+          <br />
+          {message}
+        </>
+      )}
+      <br />
+      <span class="dim">{text.landmarks.click}</span>
+    </div>
+  );
+}
+
+function placeOfTip(x: number): { left?: string; right?: string; top: string } {
+  return x > layout.right - 220
+    ? { right: `${layout.right + 16 - x + 10}px`, top: '34px' }
+    : { left: `${x + 10}px`, top: '34px' };
+}
+
 function Tip() {
   const at = hovered.value;
   const buckets = series.value;
+  const mark = hoveredMark();
+  if (at !== null && mark !== null) return <MarkTip mark={mark} x={at.x} />;
   const under = hoveredStep();
   if (at === null || buckets === null || under === null) return null;
   const bucket = Math.floor((under - buckets.from) / buckets.per);
@@ -64,16 +109,8 @@ function Tip() {
     [buckets.copy[bucket]!, text.timeline.copied],
     [buckets.preempted[bucket]!, text.timeline.preempted],
   ] as const;
-  const right = at.x > layout.right - 220;
   return (
-    <div
-      class="tip"
-      style={
-        right
-          ? { right: `${layout.right + 16 - at.x + 10}px`, top: '18px' }
-          : { left: `${at.x + 10}px`, top: '18px' }
-      }
-    >
+    <div class="tip" style={placeOfTip(at.x)}>
       <b class="num">{text.timeline.tip(first, last)}</b>
       <br />
       {text.timeline.used(buckets.most[bucket]! / whole, buckets.cached[bucket]! / whole, single)}
@@ -123,13 +160,16 @@ export function Timeline() {
     const observer = new ResizeObserver(resize);
     observer.observe(holder);
     const stop = addPainter(() => {
-      const { step, target, lastStep, mode } = position.peek();
+      const { step, target, lastStep, mode, within } = position.peek();
       const buckets = series.peek();
       const shown = mode === 'follow' ? step : (target ?? step);
-      const look = [step, shown, lastStep, hoveredStep(), palette.peek().bg, usable.peek()].join();
-      if (look === drawn && seriesDrawn === buckets) return false;
+      const part = within === null || target !== null ? 1 : within.done / Math.max(1, within.of);
+      const listed = landmarks.peek() ?? [];
+      const look = [step, shown, part, lastStep, hoveredStep(), palette.peek().bg, usable.peek()].join();
+      if (look === drawn && seriesDrawn === buckets && listedDrawn === listed) return false;
       drawn = look;
       seriesDrawn = buckets;
+      listedDrawn = listed;
       const ratio = pixelRatio();
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, surface.width, surface.height);
@@ -140,13 +180,16 @@ export function Timeline() {
         layout,
         palette: palette.peek(),
         usable: usable.peek(),
+        listed,
         step: shown,
+        part,
         hovered: hoveredStep(),
         lastStep,
       });
       return false;
     });
     let seriesDrawn = series.peek();
+    let listedDrawn = landmarks.peek() ?? [];
     resize();
     return () => {
       stop();
@@ -154,7 +197,7 @@ export function Timeline() {
     };
   }, []);
 
-  const { lastStep, step, target, mode } = position.value;
+  const { lastStep, step, target, mode, within, operation, time } = position.value;
   const shown = mode === 'follow' ? step : (target ?? step);
   const chosenRange = range.value;
   useEffect(() => {
@@ -209,10 +252,24 @@ export function Timeline() {
             {text.timeline.legend.decode}
           </span>
         </div>
-        <span class="note num">{clock(position.value.time)}</span>
+        <Landmarks />
+        <span class="note num">
+          {within !== null && (
+            <span class="accent" title={text.transport.withinTitle(within.done, within.of, operation ?? 0)}>
+              {text.transport.within(within.done, within.of)} ·{' '}
+            </span>
+          )}
+          <span title={text.timeline.sessionTime}>{clock(time)}</span>
+          {hello.value !== null && step >= 0 && (
+            <span class="faint" title={text.timeline.wallClock}>
+              {' '}
+              · {moment(hello.value.utc_us + time / 1000).slice(11)}
+            </span>
+          )}
+        </span>
       </div>
       <div
-        class="lane"
+        class={`lane${hoveredMark() === null ? '' : ' onmark'}`}
         ref={frame}
         tabIndex={0}
         role="slider"
@@ -230,6 +287,12 @@ export function Timeline() {
           else if (event.key === '-') zoom(1.7, xOf(shown, windowNow(), layout));
         }}
         onPointerDown={(event) => {
+          const { x, y } = pointIn(event.currentTarget, event);
+          const mark = markAt(x, y, series.peek(), landmarks.peek() ?? [], layout);
+          if (mark !== null) {
+            goToMark(mark);
+            return;
+          }
           dragging.current = true;
           event.currentTarget.setPointerCapture(event.pointerId);
           // The window must not slide away under the pointer that drags in it.
@@ -238,8 +301,8 @@ export function Timeline() {
         }}
         onPointerMove={(event) => {
           const at = stepUnder(event);
-          const { x } = pointIn(event.currentTarget, event);
-          hovered.value = { x };
+          const { x, y } = pointIn(event.currentTarget, event);
+          hovered.value = { x, y };
           if (dragging.current && at !== (position.peek().target ?? position.peek().step)) seek(at);
         }}
         onPointerUp={() => {

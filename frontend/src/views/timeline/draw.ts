@@ -2,9 +2,11 @@
 
 import { integer } from '../../format';
 import { text } from '../../text';
+import type { Landmark } from '../../worker/landmarks';
 import type { Buckets } from '../../worker/series';
 import { MONO } from '../fonts';
 import type { Palette } from '../palette';
+import { drawListed } from './marks';
 
 /** CSS pixels of the parts, from top to bottom. */
 export interface Layout {
@@ -51,9 +53,13 @@ export interface TimelineScene {
   readonly layout: Layout;
   readonly palette: Palette;
   readonly usable: number;
+  /** Landmarks that are drawn one by one. */
+  readonly listed: readonly Landmark[];
   /** Where the view is, and where the pointer is. */
   readonly step: number;
   readonly hovered: number | null;
+  /** How far the view is within its step: 1 behind all of it. */
+  readonly part: number;
   readonly lastStep: number;
 }
 
@@ -71,6 +77,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineS
   drawUse(context, scene, useTop);
   drawTokens(context, scene, tokensTop);
   drawMarks(context, scene, top);
+  drawListed(context, scene.listed, scene.window, layout, palette);
   drawAxis(context, scene, tokensTop + layout.tokens + 4);
   drawHead(context, scene, tokensTop + layout.tokens);
 }
@@ -231,7 +238,7 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: 
 }
 
 function drawHead(context: CanvasRenderingContext2D, scene: TimelineScene, bottom: number): void {
-  const { window, layout, palette, step, hovered, lastStep } = scene;
+  const { window, layout, palette, step, hovered, part, lastStep } = scene;
   const line = (at: number, colour: string, width: number): number => {
     const x = Math.max(layout.left, Math.min(layout.right, xOf(at + 0.5, window, layout)));
     context.fillStyle = colour;
@@ -250,7 +257,8 @@ function drawHead(context: CanvasRenderingContext2D, scene: TimelineScene, botto
   }
   if (hovered !== null) line(hovered, palette.faint, 1);
   if (step < 0) return;
-  const x = line(step, palette.accent, 2);
+  // Within a step that has some room, the line stands where its operations are.
+  const x = line(step + (part < 1 ? part - 0.5 : 0), palette.accent, 2);
   const label = integer(step);
   context.font = `600 11px ${MONO}`;
   const width = context.measureText(label).width + 12;

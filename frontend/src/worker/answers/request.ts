@@ -2,6 +2,7 @@
 
 import type { Fold } from '../../ledger/fold';
 import type { Reason, RequestStateName } from '../../ledger/requests';
+import { toldBy } from '../operation';
 import type { Series } from '../series';
 import type { Texts } from '../texts';
 import type { Ending } from '../told';
@@ -96,7 +97,7 @@ function sequencesOf(
   const isBeamSearch = fold.requests.facts.get(request)?.beamWidth != null;
   if (!isBeamSearch)
     for (const [id, branch] of from.texts.transcripts.get(request)?.branches ?? []) {
-      if (branch.created <= fold.record)
+      if (branch.created <= toldBy(fold))
         found.set(id, { id, index: branch.index, parent: branch.parent, dropped: false });
     }
   for (const [id, row] of fold.requests.sequences) {
@@ -119,7 +120,9 @@ export function requestAnswer(
   const state = requests.rows.get(request)?.state ?? null;
   const text = from.sayings.request(request, fold.record);
   const last = from.texts.transcripts.get(request)?.ending ?? null;
-  const ending = last !== null && last.record <= fold.record ? last : null;
+  // Within a step a request that is gone has met its end.
+  const endedBy = state === null ? fold.record : toldBy(fold);
+  const ending = last !== null && last.record <= endedBy ? last : null;
   const all = new Set<number>();
   const sequences = sequencesOf(fold, request, from).map(({ id, index, parent, dropped }): SequenceAnswer => {
     const table = fold.tables.get(id, 0);
@@ -135,10 +138,11 @@ export function requestAnswer(
       if (from.copied.get(block) === blocks.generation[block]) copies.push(position);
     }
     // A sequence that decodes has one token more than are written: the one that was sampled last.
-    const decodes = state === 'running' && facts !== undefined && tokens >= facts.promptTokens;
+    const decodes =
+      fold.rest === 0 && state === 'running' && facts !== undefined && tokens >= facts.promptTokens;
     const length = decodes ? tokens + 1 - facts.promptTokens : null;
     const ended = dropped || ending !== null;
-    const said = from.sayings.sequence(request, id, fold.record, length, !ended);
+    const said = from.sayings.sequence(request, id, toldBy(fold), length, !ended);
     return {
       sequence: id,
       label: requests.memory.label(id),
@@ -179,7 +183,7 @@ export function requestAnswer(
 }
 
 function answersOf(fold: Fold, request: number, { texts, sayings }: RequestSources): AnswerRow[] {
-  return texts.transcripts.hypotheses(request, fold.record).map((each): AnswerRow => {
+  return texts.transcripts.hypotheses(request, toldBy(fold)).map((each): AnswerRow => {
     const { rank, sequence, score, reason, step } = each;
     const label = fold.requests.memory.label(sequence);
     const tokens = each.tokens?.length ?? null;
@@ -197,7 +201,7 @@ function endOf(
 ): End | null {
   const { transcripts } = texts;
   const own = transcripts.get(request)?.branches.get(sequence)?.ending ?? null;
-  if (own !== null && own.record <= fold.record)
+  if (own !== null && own.record <= toldBy(fold))
     return own.reason === null ? null : { reason: own.reason, by: own.stop_reason ?? null };
   if (ending?.kind !== 'finished' || ending.reason === null) return null;
   // Its own end may lie in a gap.
@@ -217,7 +221,7 @@ function rateOf(
   const records: number[][] = [];
   for (const { sequence } of sequences) {
     const branch = from.texts.transcripts.get(request)?.branches.get(sequence);
-    const own = branch?.records.filter((record) => record <= fold.record) ?? [];
+    const own = branch?.records.filter((record) => record <= toldBy(fold)) ?? [];
     if (own.length === 0) continue;
     records.push(own);
     first = Math.min(first, own[0]!);
