@@ -18,6 +18,14 @@ else
   echo "test: without a browser the browser tests are skipped" >&2
 fi
 
+# Two processes at once, where there are two cores: a test waits as often as it works. Those of one file stay together, as
+# they share what is slow to make; torch takes one thread in each.
+together=()
+if [[ ! " $* " =~ \ (-n|-x|--pdb|-s)\  ]] && (($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) > 1)); then
+  together=(-n 2 --dist loadfile)
+  export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
+fi
+
 work=$(mktemp -d)
 fetching=''
 trap '[[ -z $fetching ]] || kill "$fetching" 2>/dev/null; rm -rf "$work"' EXIT
@@ -27,7 +35,7 @@ part() { # NAME ENVIRONMENT [pytest arguments]
   local name=$1 environment=$2 status=0 started=$SECONDS
   shift 2
   printf '\ntest: %s\n' "$name"
-  KVARIUM_TEST_SUMMARY="$work/${#statuses[@]}" "$environment/bin/python" -m pytest "$@" || status=$?
+  KVARIUM_TEST_SUMMARY="$work/${#statuses[@]}" "$environment/bin/python" -m pytest ${together[@]+"${together[@]}"} "$@" || status=$?
   printf '%s, %d s: ' "$name" $((SECONDS - started)) >>"$work/told"
   cat "$work/${#statuses[@]}" >>"$work/told" 2>/dev/null || echo "ended with status $status" >>"$work/told"
   statuses+=("$status")
