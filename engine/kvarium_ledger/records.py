@@ -19,7 +19,7 @@ import msgspec
 
 from kvarium_ledger.decisions import AnyDecision, State
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of this format, told in the handshake. A reader refuses a newer one by name and reads every older one."""
 
 
@@ -179,7 +179,8 @@ class BlockColumns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The state of all blocks, a value a block: an **absent** column means its default for every block.
 
     u32 ``generation`` (0), u32 ``count`` (0), f64 ``ticket`` (the block's number; NaN: not queued), u32 ``content``
-    (``NONE``), u32 ``filled`` (0), u32 ``hits`` (0).
+    (``NONE``), u32 ``filled`` (0), u32 ``hits`` (0); each in the narrowest form that holds its values, which its length tells
+    (:mod:`kvarium_ledger.block_columns`).
     """
 
     generation: bytes = b""

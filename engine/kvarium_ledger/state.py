@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from kvarium_ledger import decisions
+from kvarium_ledger import block_columns, decisions
+from kvarium_ledger.block_columns import BLOCK_COLUMNS
 from kvarium_ledger.codec import FrameError
 from kvarium_ledger.columns import u32
 from kvarium_ledger.digest import float_words, row_sums
 from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import BlockColumns, PinColumns, TableColumns
-
-BLOCK_COLUMNS = ("generation", "count", "ticket", "content", "filled", "hits")
 
 
 @dataclass
@@ -123,27 +122,23 @@ class BlockState:
 
     def load(self, columns: BlockColumns) -> None:
         """Take the columns of a keyframe. Raises :class:`FrameError` when one has not a value for each block."""
-        fresh = BlockState(self.num_blocks)
-        for name in BLOCK_COLUMNS:
-            raw: bytes = getattr(columns, name)
-            view: np.ndarray = getattr(fresh, f"np_{name}")
-            if raw:
-                if len(raw) != view.nbytes:
-                    raise FrameError(f"keyframe column {name!r} has {len(raw)} bytes, not {view.nbytes}")
-                view[:] = np.frombuffer(raw, dtype=view.dtype)
-            getattr(self, f"np_{name}")[:] = view
+        found = {
+            name: block_columns.decode(name, getattr(columns, name), self.num_blocks)
+            for name in BLOCK_COLUMNS
+        }
+        for name, values in found.items():
+            column: np.ndarray = getattr(self, f"np_{name}")
+            if values is not None:
+                column[:] = values
+            elif name == "ticket":
+                column[:] = np.arange(self.num_blocks)
+            else:
+                column[:] = NONE if name == "content" else 0
 
     def columns(self) -> BlockColumns:
         """The columns as a keyframe carries them: one that is its default for every block is left out."""
-        fresh = BlockState(self.num_blocks)
         return BlockColumns(
-            **{
-                name: getattr(self, f"np_{name}").tobytes()
-                for name in BLOCK_COLUMNS
-                if not np.array_equal(
-                    getattr(self, f"np_{name}"), getattr(fresh, f"np_{name}"), equal_nan=True
-                )
-            }
+            **{name: block_columns.encode(name, getattr(self, f"np_{name}")) for name in BLOCK_COLUMNS}
         )
 
 

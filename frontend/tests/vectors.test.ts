@@ -9,7 +9,7 @@ import { plainState } from '../src/ledger/plain';
 /** Written by Python (`python -m tests.vectors.make`): frames, and what a fold is after some of them. */
 const FOLDER = join(import.meta.dirname, '../../tests/vectors');
 const names = existsSync(FOLDER)
-  ? readdirSync(FOLDER)
+  ? readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.frames'))
       .map((name) => name.slice(0, -'.frames'.length))
   : [];

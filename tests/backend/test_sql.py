@@ -18,7 +18,7 @@ from kvarium.sql.query import Limits, Query
 from kvarium.sql.sandbox import connect
 from kvarium.sql.schema import DECISION, TABLES
 from kvarium.sql.walk import Batch, Steps
-from kvarium_ledger import codec
+from kvarium_ledger import block_columns, codec
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import AnyDecision, Finished, SequenceCreated, Submitted
 from kvarium_ledger.fold import Fold
@@ -71,7 +71,8 @@ def block_events(frames: list[bytes], blocks: int = 128) -> list[tuple[Any, ...]
         if isinstance(step, Gap):
             known = False
         elif isinstance(step, Keyframe):
-            generation = u32(step.blocks.generation).tolist() or [0] * blocks
+            told = block_columns.decode("generation", step.blocks.generation, blocks)
+            generation = [0] * blocks if told is None else told.tolist()
             known = True
             request_of |= {row.sequence: row.request for row in step.sequences}
         if not isinstance(step, Step):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
+from kvarium_ledger.block_columns import BLOCK_COLUMNS
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Hypothesis, Submitted
 from kvarium_ledger.encoder import Encoder
@@ -18,6 +19,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger, Sealed, StepTimes, TokenLogprobs
 from kvarium_ledger.operations import COLUMNS, NONE
 from kvarium_ledger.records import (
+    VERSION,
     AnyRecord,
     Digest,
     Gap,
@@ -28,7 +30,7 @@ from kvarium_ledger.records import (
     Step,
     Text,
 )
-from kvarium_ledger.state import BLOCK_COLUMNS, BlockState, ContentParents
+from kvarium_ledger.state import BlockState, ContentParents
 from tests.ledger.hand_pool import HandPool
 
 BLOCKS, SIZE = 24, 4
@@ -292,7 +294,7 @@ def test_an_unknown_operation_stops_the_fold_and_names_the_version() -> None:
     fold.apply(records[0])
     step = next(record for record in records if isinstance(record, Step))
     operations = Operations(kind=b"\x63", block=b"\0" * 4, cause=b"\0", sequence=b"\0" * 4)
-    with pytest.raises(codec.UnknownOperationError, match="operation 99 is not known to version 1"):
+    with pytest.raises(codec.UnknownOperationError, match=f"operation 99 is not known to version {VERSION}"):
         fold.apply(msgspec.structs.replace(step, operations=operations))
 
 

@@ -3,6 +3,8 @@
 ``NAME.frames`` holds a session's frames (a ``keyframe``, then the records), each with its length before it.
 ``NAME.json`` holds ``num_blocks``, ``block_size`` and ``states``: what a fold is after some of the records.
 ``NAME.within.json`` is what it is within some of them, behind one of their operations.
+
+``version-N`` holds vectors of an earlier version of the ledger: nothing makes them any more, and they are read for ever.
 """
 
 import json
@@ -74,7 +76,22 @@ def _under_the_mix(config: EngineConfig, seed: int) -> tuple[int, int, list[byte
     )
 
 
-SESSIONS = {"hand": hand_session, "engine": engine_session, "contiguous": contiguous_session}
+def joined_session() -> tuple[int, int, list[bytes]]:
+    """The engine's again, as one gets it who joins in its middle: a follower's keyframe, and what comes after it."""
+    num_blocks, block_size, frames = engine_session()
+    fold = Fold(num_blocks, block_size)
+    half = len(frames) // 2
+    for frame in frames[:half]:
+        fold.apply(codec.open_frame(frame))  # type: ignore[arg-type]
+    return num_blocks, block_size, [codec.seal(fold.keyframe()), *frames[half:]]
+
+
+SESSIONS = {
+    "hand": hand_session,
+    "engine": engine_session,
+    "contiguous": contiguous_session,
+    "joined": joined_session,
+}
 
 
 def vector(name: str) -> tuple[bytes, str]:

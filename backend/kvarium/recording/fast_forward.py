@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from kvarium_ledger.batch import apply_batch
+from kvarium_ledger.block_columns import BLOCK_COLUMNS
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import State as RequestStanding
 from kvarium_ledger.operations import CARRIED_MASK, COLUMNS, NONE, Operation
@@ -28,7 +29,7 @@ from kvarium_ledger.records import (
     SequenceState,
     TableColumns,
 )
-from kvarium_ledger.state import BLOCK_COLUMNS, BlockState, ContentParents
+from kvarium_ledger.state import BlockState, ContentParents
 
 _OPERATIONS_AT_ONCE = 1 << 19
 _GAINS = np.zeros(256, dtype=bool)

@@ -8,6 +8,7 @@ from kvarium.errors import DamagedRecordingError
 from kvarium.recording.fast_forward import join_operations
 from kvarium.sql.builder import Builder, Columns, Session
 from kvarium.sql.walk import Batch, grouped, told
+from kvarium_ledger import block_columns
 from kvarium_ledger.codec import FrameError
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.operations import CARRIED_MASK, NONE, Operation
@@ -26,8 +27,8 @@ class Generations:
 
     def load(self, keyframe: Keyframe) -> None:
         """Take those of a keyframe."""
-        raw = keyframe.blocks.generation
-        self._now[:] = np.frombuffer(raw, dtype="<u4") if raw else 0
+        told = block_columns.decode("generation", keyframe.blocks.generation, len(self._now))
+        self._now[:] = 0 if told is None else told
         self._known = True
 
     def lose(self) -> None:
@@ -72,11 +73,10 @@ class BlockEvents(Builder):
 
     def keyframe(self, keyframe: Keyframe) -> None:
         """The generations of its blocks."""
-        if len(keyframe.blocks.generation) not in (0, 4 * self.session.num_blocks):
-            raise DamagedRecordingError(
-                f"the keyframe at record {keyframe.record} is of a pool of another size"
-            )
-        self._generations.load(keyframe)
+        try:
+            self._generations.load(keyframe)
+        except FrameError as error:
+            raise DamagedRecordingError(f"the keyframe at record {keyframe.record}: {error}") from None
 
     def gap(self, gap: Gap) -> None:
         """Nobody knows the generations until the next keyframe."""

@@ -6,7 +6,7 @@
  * is done, {@link Blocks.settle} computes them anew, once for each block however often it was changed.
  */
 
-import { f64, u32 } from './columns';
+import { NOT_QUEUED, ticketColumn, wordColumn } from './blockColumns';
 import { blockRowA, blockRowB } from './digest';
 import { FrameError } from './frame';
 import { NONE } from './generated/constants';
@@ -16,6 +16,15 @@ import type { BlockColumns } from './generated/types';
 export const BlockClass = { free: 0, cached: 1, active: 2, shared: 3 } as const;
 
 const NAN_HIGH = 0x7ff80000;
+
+/** The columns of words, with the value that an absent one has for every block. */
+const WORDS = [
+  ['generation', 0],
+  ['count', 0],
+  ['content', NONE],
+  ['filled', 0],
+  ['hits', 0],
+] as const;
 
 export class Blocks {
   readonly generation: Uint32Array;
@@ -63,30 +72,21 @@ export class Blocks {
 
   /** Take the columns of a keyframe; an absent one is its default for every block. Table entries are counted by the caller. */
   load(columns: BlockColumns): void {
-    const take = (name: 'generation' | 'count' | 'content' | 'filled' | 'hits', fallback: number): void => {
-      const raw = columns[name];
-      if (raw === undefined || raw.length === 0) this[name].fill(fallback);
-      else this[name].set(this.whole(u32(raw, name), name));
-    };
-    take('generation', 0);
-    take('count', 0);
-    take('content', NONE);
-    take('filled', 0);
-    take('hits', 0);
-    const raw = columns.ticket;
-    if (raw === undefined || raw.length === 0) for (let b = 0; b < this.size; b++) this.ticket[b] = b;
-    else this.ticket.set(this.whole(f64(raw, 'ticket'), 'ticket'));
+    for (const [name, fallback] of WORDS) {
+      const column = wordColumn(columns[name], this.size, name);
+      if (column === null) this[name].fill(fallback);
+      else this[name].set(column);
+    }
+    const tickets = ticketColumn(columns.ticket, this.size);
+    if (tickets === null) for (let b = 0; b < this.size; b++) this.ticket[b] = b;
+    else {
+      this.ticket.set(tickets);
+      if (tickets instanceof Int32Array) {
+        for (let b = 0; b < this.size; b++) if (tickets[b] === NOT_QUEUED) this.ticket[b] = Number.NaN;
+      }
+    }
     this.entries.fill(0);
     this.recount();
-  }
-
-  private whole<T extends { length: number }>(column: T, name: string): T {
-    if (column.length !== this.size) {
-      throw new FrameError(
-        `keyframe column '${name}' has ${column.length} values, the pool has ${this.size} blocks`,
-      );
-    }
-    return column;
   }
 
   /** Compute all that is derived from the columns. */

@@ -25,6 +25,18 @@ export function u32(raw: Uint8Array | undefined, name = 'u32'): Uint32Array {
   return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
 }
 
+/** A column of u16. Throws a {@link FrameError} when the bytes are no whole values. */
+export function u16(raw: Uint8Array | undefined, name = 'u16'): Uint16Array {
+  const bytes = aligned(raw ?? EMPTY, 2, name);
+  return new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 1);
+}
+
+/** A column of i32. Throws a {@link FrameError} when the bytes are no whole values. */
+export function i32(raw: Uint8Array | undefined, name = 'i32'): Int32Array {
+  const bytes = aligned(raw ?? EMPTY, 4, name);
+  return new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
+}
+
 /** A column of f32. Throws a {@link FrameError} when the bytes are no whole values. */
 export function f32(raw: Uint8Array | undefined, name = 'f32'): Float32Array {
   const bytes = aligned(raw ?? EMPTY, 4, name);

@@ -1,6 +1,6 @@
 // Generated from the Python package kvarium_ledger by `make types`. Do not edit.
 
-export const VERSION = 1;
+export const VERSION = 2;
 
 export const NONE = 4294967295;
 

@@ -389,7 +389,8 @@ export interface Keyframe {
  * The state of all blocks, a value a block: an **absent** column means its default for every block.
  *
  * u32 ``generation`` (0), u32 ``count`` (0), f64 ``ticket`` (the block's number; NaN: not queued), u32 ``content``
- * (``NONE``), u32 ``filled`` (0), u32 ``hits`` (0).
+ * (``NONE``), u32 ``filled`` (0), u32 ``hits`` (0); each in the narrowest form that holds its values, which its length tells
+ * (:mod:`kvarium_ledger.block_columns`).
  */
 export interface BlockColumns {
   generation?: Uint8Array;
