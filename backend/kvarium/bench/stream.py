@@ -40,7 +40,7 @@ class Size(NamedTuple):
 
 
 SIZES = {
-    "small": Size(2048, 400, 50_000, 150_000, 20, 16.0, 4.0),
+    "small": Size(2048, 250, 30_000, 80_000, 20, 16.0, 3.0),
     "full": Size(100_000, 24_000, 500_000, 4_000_000, 200, 16.0, 30.0),
 }
 """``full``: 100,000 blocks, and 20,000 operations/s while they are watched."""

@@ -22,7 +22,6 @@ from kvarium.errors import KvariumError
 
 _READY_SECONDS = 60.0
 _LOOK_SECONDS = 0.25
-_LEARN_SECONDS = 3.0
 
 
 class Watched(NamedTuple):
@@ -42,25 +41,23 @@ class Watched(NamedTuple):
 
 
 def watch(viewers: int, blocks: int, step_ms: float, seconds: float) -> Watched:
-    """Run an engine for ``seconds``, of ``blocks`` blocks, a step each ``step_ms``, with ``viewers`` of which one is stuck.
+    """Run an engine of ``blocks`` blocks, a step each ``step_ms``, with ``viewers`` of which one is stuck, for ``seconds``.
 
     Raises :class:`KvariumError` when the engine or a viewer ends before.
     """
     engine = ("--runner", "null", "--num-gpu-blocks-override", str(blocks), "--step-ms", str(step_ms))
-    # The clock of an engine begins before all have come.
-    lasts = ("--duration", str(seconds + _LEARN_SECONDS + 0.05 * viewers), "--exit-with-engine")
     with tempfile.TemporaryDirectory(prefix="kvarium-bench-") as place:
         folder = Path(place)
         log, db = folder / "server.log", ("--db", str(folder / "live.db"), "--port", "0")
         with (
             (folder / "server.out").open("w+") as said,
-            started("kvarium.cli", "serve", *engine, *lasts, *db, log=log, output=said) as server,
+            started("kvarium.cli", "serve", *engine, *db, log=log, output=said) as server,
         ):
             url = _session_url(server, folder / "server.out", log)
-            return _watch(server, url, viewers, folder)
+            return _watch(server, url, viewers, seconds, folder)
 
 
-def _watch(server: Started, url: str, viewers: int, folder: Path) -> Watched:
+def _watch(server: Started, url: str, viewers: int, seconds: float, folder: Path) -> Watched:
     log = folder / "watchers.log"
     with started("kvarium.bench.watchers", url, str(viewers), log=log, output=subprocess.PIPE) as watchers:
         assert watchers.stdout is not None
@@ -68,9 +65,12 @@ def _watch(server: Started, url: str, viewers: int, folder: Path) -> Watched:
             watchers.wait()
             raise failed("the viewers did not come", watchers, log)
         before = peak = _resident(server.pid)
-        while server.poll() is None and watchers.poll() is None:
-            peak = max(peak, _resident(server.pid) or peak)
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and server.poll() is None and watchers.poll() is None:
+            peak = max(peak, _resident(server.pid))
             time.sleep(_LOOK_SECONDS)
+        # The engine says goodbye, to the viewers too.
+        server.terminate()
         told, _ = watchers.communicate(timeout=_READY_SECONDS)
         if watchers.returncode:
             raise failed("the viewers ended before the engine", watchers, log)
@@ -78,7 +78,7 @@ def _watch(server: Started, url: str, viewers: int, folder: Path) -> Watched:
     found = json.loads(told)
     if status or found["broken"]:
         raise KvariumError(f"the server ended with status {status}, and sent {found['broken']} viewers away")
-    # The first second may have begun before all were there.
+    # The first second had begun before all were there.
     health = found["health"][1:]
     if not health:
         raise KvariumError("the engine told too few figures of itself: it ended too soon")

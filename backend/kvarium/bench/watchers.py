@@ -23,9 +23,10 @@ _AT_ONCE = 20
 
 
 class Watching:
-    """What the viewers saw. ``records`` and ``skips`` are of those that read; ``health`` is the engine's, a second each."""
+    """What the viewers saw: those that read, and of the engine's health what came while all ``count`` were there."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, count: int) -> None:
+        self.count = count
         self._url = url
         self._there = asyncio.Semaphore(_AT_ONCE)
         self.linked = 0
@@ -62,7 +63,7 @@ class Watching:
                 elif kind == "skip":
                     self.skips += 1
                     assert isinstance(codec.open_frame(raw), Skip)
-                elif kind == "health" and keeps_health:
+                elif kind == "health" and keeps_health and self.linked == self.count:
                     health = codec.open_frame(raw)
                     assert isinstance(health, Health)
                     self.health.append(health)
@@ -89,7 +90,7 @@ class Watching:
 
 async def main(url: str, count: int) -> None:
     """Watch, and tell what was seen."""
-    watching = Watching(url)
+    watching = Watching(url, count)
     viewers = [asyncio.create_task(watching.watch(number == 0)) for number in range(count - 1)]
     viewers.append(asyncio.create_task(watching.be_stuck()))
     while watching.linked < count and not any(viewer.done() for viewer in viewers):
