@@ -19,13 +19,15 @@ let decoding = 0;
 let applying = 0;
 for (let begin = 0; begin < frames.length; begin += BATCH) {
   const began = performance.now();
-  const records = frames.slice(begin, begin + BATCH).map(openFrame).filter(isRecord);
+  const records = frames
+    .slice(begin, begin + BATCH)
+    .map(openFrame)
+    .filter(isRecord);
   const decoded = performance.now();
   for (const record of records) fold.apply(record);
   applying += performance.now() - decoded;
   decoding += decoded - began;
 }
 const fault = fold.violation?.message ?? (fold.verified ? null : 'the last digest was not reached');
-console.log(
-  JSON.stringify({ operations: fold.op, decoding_ms: decoding, applying_ms: applying, fault }),
-);
+const told = { operations: fold.op, decoding_ms: decoding, applying_ms: applying, fault };
+process.stdout.write(`${JSON.stringify(told)}\n`);
