@@ -9,7 +9,7 @@ and takes what follows from the session's ring, or from the recording where the 
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -19,7 +19,7 @@ from kvarium.mirror import MirrorSetup
 from kvarium.mirror_client import MirrorClient
 from kvarium.mirror_process import Ask, Frames, FromMirror, MirrorKeyframe, ToMirror
 from kvarium.recording.database import explain
-from kvarium.recording.reader import Reader
+from kvarium.recording.reader import Frame, Reader
 from kvarium.recording.writer import Writer
 from kvarium.ring import Ring, RingFrame
 from kvarium_ledger.messages import Hello
@@ -61,6 +61,7 @@ class Follower:
         self._stop_at: float | None = None
         self._ended = False
         self._sent = -1
+        self._stored: Iterator[Frame] | None = None
         self._violations_before = 0
         self._client: MirrorClient | None = None
         self._thread = threading.Thread(target=self._run, name=f"kvarium-mirror-{session}", daemon=True)
@@ -157,6 +158,7 @@ class Follower:
         row = self._reader.session(self.session)
         indexed = row["indexed_record"]
         self._sent = -1
+        self._stored = None
         if indexed is None:
             return MirrorSetup(self.session, hello.num_blocks, hello.block_size)
         keyframe = self._reader.keyframe_before(self.session, indexed)
@@ -211,6 +213,7 @@ class Follower:
             if not found:
                 return None
             self._sent = found[-1].record
+            self._stored = None
             return Frames([frame.frame for frame in found])
         return self._stored_frames()
 
@@ -218,7 +221,10 @@ class Follower:
         found: list[bytes] = []
         missed: int | None = None
         size = 0
-        for frame in self._reader.frames(self.session, self._sent):
+        # Kept from batch to batch: a chunk holds many, and is opened once.
+        if self._stored is None:
+            self._stored = self._reader.frames(self.session, self._sent)
+        for frame in self._stored:
             record = frame.head.record
             assert record is not None
             if not found and record != self._sent + 1 and frame.head.type != "gap":
@@ -229,6 +235,8 @@ class Follower:
             size += len(frame.bytes)
             if size >= _BATCH_BYTES:
                 break
+        else:
+            self._stored = None
         if found:
             return Frames(found, missed)
         if self._ring is not None:

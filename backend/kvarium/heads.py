@@ -58,6 +58,14 @@ def stored_head(frame: bytes) -> Head:
     return _read(frame)
 
 
+def operation_kinds(frame: bytes) -> bytes:
+    """The kind of each operation (u8) that a frame holds, whose bytes were checked."""
+    try:
+        return _decoder.decode(memoryview(frame)[:-4]).operations.kind
+    except msgspec.MsgspecError as error:
+        raise codec.FrameError(f"not a record or message of this format: {error}") from None
+
+
 def _read(frame: bytes) -> Head:
     try:
         body = _decoder.decode(memoryview(frame)[:-4])

@@ -1,14 +1,22 @@
 """The server's mirror is a process: when it dies another takes its place, and nobody else notices."""
 
+import contextlib
 import os
+import shutil
 import signal
+import sqlite3
+from pathlib import Path
 
 import msgspec
+import pytest
 
+from kvarium import follower as follower_module
+from kvarium.recording.index_rows import Row
+from kvarium.recording.reader import Frame, Reader
 from kvarium_ledger import codec
 from kvarium_ledger.records import Keyframe, Operations, Step
 from tests.backend.hand_engine import HandEngine, decoded, hand_frames, record_of
-from tests.backend.running_server import RunningServer, wait_for
+from tests.backend.running_server import RunningServer, running, wait_for
 
 
 def test_a_mirror_that_is_killed_is_followed_by_another(
@@ -74,3 +82,29 @@ def test_an_operation_that_needs_a_newer_version_stops_the_mirror_and_not_the_re
     assert "operation 99 is not known" in violation
     assert "newer kvarium" in violation
     assert server.get(f"/sessions/{session}")["records"] == record + 1
+
+
+def test_a_mirror_that_is_far_behind_opens_each_chunk_once(
+    tmp_path: Path, recorded: tuple[Path, str], frames: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "behind.db"
+    shutil.copy(recorded[0], path)
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        for table in ("step", "landmark", "keyframe", "request", "content", "piece"):
+            connection.execute(f"DELETE FROM {table}")
+        connection.execute("UPDATE session SET indexed_record = NULL")
+        chunks = [first for (first,) in connection.execute("SELECT first FROM chunk ORDER BY first")]
+    assert len(chunks) > 2
+    opened: list[int] = []
+    open_chunk = Reader.open_chunk
+
+    def counted(reader: Reader, row: Row) -> list[Frame]:
+        opened.append(row["first"])
+        return open_chunk(reader, row)
+
+    monkeypatch.setattr(Reader, "open_chunk", counted)
+    monkeypatch.setattr(follower_module, "_BATCH_BYTES", 20_000)
+    with running(path) as server:
+        server.wait_indexed(recorded[1], record_of(frames[-1]))
+        assert server.get(f"/sessions/{recorded[1]}/steps")["step"] == list(range(300))
+    assert opened == chunks

@@ -2,4 +2,6 @@
 
 command.py    the group ``kvarium bench``, which the engine's benches join
 recording.py  the recordings that they are made on, kept in the user's cache
+started.py    commands that they start, and end whatever happens
+stream.py     ``kvarium bench stream``; viewers.py, watchers.py and folding.py are parts of it
 """

@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 import typer
 
-BENCHES: tuple[Callable[[typer.Typer], None], ...] = ()
+from kvarium.bench import stream
+
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = (stream.add,)
 """Each adds the command of one bench of the server's."""
 
 app = typer.Typer(

@@ -23,8 +23,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from kvarium import terminal
+from kvarium.bench.started import Started, failed, started
 from kvarium.errors import KvariumError
-from kvarium.launch import EngineMissingError, die_with_parent, engine_is_installed
+from kvarium.launch import EngineMissingError, engine_is_installed
 from kvarium.recording import tables
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.index_rows import Row
@@ -34,7 +35,6 @@ from kvarium_ledger.records import VERSION
 KEPT = 6
 """How many recordings are kept; of more those go that were not used for longest."""
 
-_STOP_SECONDS = 60.0
 _SOURCES = ("kvarium_ledger", "kvarium_engine", "kvarium.recording")
 
 
@@ -123,33 +123,17 @@ def _forget_old(folder: Path) -> None:
 
 
 def _make(path: Path, steps: int, options: Sequence[str]) -> None:
-    serve = ["serve", "--runner", "null", "--steps", str(steps), "--lossless", "--step-ms", "0", *options]
-    here = ["--db", str(path), "--port", "0", "--exit-with-engine"]
-    said = path.with_suffix(".log")
-    with said.open("wb") as log:
-        # A session of its own: Ctrl-C reaches this process alone, which ends the server once.
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "kvarium.cli", *serve, *here],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            start_new_session=True,
-            preexec_fn=die_with_parent(),
-        )
-        try:
-            _follow(process, path, steps)
-        finally:
-            _end(process)
+    serve = ("serve", "--runner", "null", "--steps", str(steps), "--lossless", "--step-ms", "0", *options)
+    here = ("--db", str(path), "--port", "0", "--exit-with-engine")
+    log = path.with_suffix(".log")
+    with started("kvarium.cli", *serve, *here, log=log) as process:
+        _follow(process, path, steps)
     if process.returncode:
-        lines = said.read_text(errors="replace").split("\n")
-        why = next((terminal.shown(line, 300) for line in reversed(lines) if line.strip()), "it said nothing")
-        raise KvariumError(
-            f"the recording was not made: `kvarium {' '.join(serve)}` ended with status {process.returncode}: {why}"
-        )
+        raise failed("the recording was not made", process, log)
     _check(path)
 
 
-def _follow(process: "subprocess.Popen[bytes]", path: Path, steps: int) -> None:
+def _follow(process: Started, path: Path, steps: int) -> None:
     """Show how far it is, until the process ends."""
     with terminal.progress_bar("making a recording, once: steps") as progress:
         while True:
@@ -159,17 +143,6 @@ def _follow(process: "subprocess.Popen[bytes]", path: Path, steps: int) -> None:
             except subprocess.TimeoutExpired:
                 with contextlib.suppress(KvariumError, OSError):
                     progress(_session(path)["steps"], steps)
-
-
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    if process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(_STOP_SECONDS)
-    except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        process.kill()
-        process.wait()
 
 
 def _session(path: Path) -> Row:
