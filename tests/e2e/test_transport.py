@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from kvarium_ledger import codec
 from kvarium_ledger.records import Step
@@ -57,11 +57,17 @@ def url_of(page: Page) -> str:
 
 
 def test_the_view_stands_behind_any_single_operation_as_the_python_fold_does(
-    viewing: ServerProcess, recording: Recording, steps: list[Step], open_page: Pages, rng: random.Random
+    viewing: ServerProcess,
+    recording: Recording,
+    steps: list[Step],
+    open_page: Pages,
+    rng: random.Random,
+    size: str,
 ) -> None:
     page = opened(viewing, recording, open_page)
     ends = [step.op + len(step.operations.kind) for step in steps]
-    for operation in [0, *(rng.randrange(ends[-1]) for _ in range(6)), ends[-1] - 1]:
+    several = 3 if size == "small" else 40
+    for operation in [0, *(rng.randrange(ends[-1]) for _ in range(several)), ends[-1] - 1]:
         go(page, f"op {operation}")
         expected = recording.state_behind(operation)
         same(state(page), expected)
@@ -82,7 +88,7 @@ def test_the_view_stands_behind_any_single_operation_as_the_python_fold_does(
 def test_keys_and_events_move_by_single_operations_and_the_address_holds_them(
     viewing: ServerProcess, recording: Recording, steps: list[Step], open_page: Pages
 ) -> None:
-    step = next(step for step in steps[150:] if len(step.operations.kind) > 12)
+    step = next(step for step in steps[50:] if len(step.operations.kind) > 12)
     page = opened(viewing, recording, open_page, f"&step={step.step}&op={step.op + 3}")
     same(state(page), recording.state_behind(step.op + 3))
     for key, behind in (("'", 4), ("'", 5), (";", 4), (";", 3), (";", 2)):
@@ -231,9 +237,7 @@ def test_it_plays_at_any_pace_and_what_is_drawn_is_a_state_of_one_record(
     same(state(page), recording.state_behind(at["op"] - 1))
     # The whole of it at a glance.
     seek(page, 0)
-    page.locator("select.pace").select_option(
-        label="× 1 000".replace(" ", "\u202f", 2).replace("×\u202f", "× ")
-    )
+    page.locator("select.pace").select_option(label="× 1\u202f000")
     page.evaluate(
         """() => {
           window.seen = [];
@@ -260,3 +264,25 @@ def test_it_plays_at_any_pace_and_what_is_drawn_is_a_state_of_one_record(
     page.keyboard.press("Space")
     until(page, "window.kvarium.position().mode === 'at'")
     assert step_of(page) < 10
+
+
+def test_a_view_that_plays_waits_for_what_is_on_its_way_and_says_so(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=0")
+    held: list[Route] = []
+    page.context.route("**/frames?*", held.append)
+    ready(page)
+    page.locator("select.pace").select_option(label="× 5")
+    page.keyboard.press("Space")
+    expect(page.locator(".stalled")).to_have_text("loading")
+    stands = step_of(page)
+    assert 0 < stands < recording.steps - 1
+    page.wait_for_timeout(300)
+    assert step_of(page) == stands
+    page.context.unroute("**/frames?*")
+    for route in held:
+        route.continue_()
+    until(page, "last => window.kvarium.position().step === last", recording.steps - 1)
+    expect(page.locator(".stalled")).to_have_count(0)
+    wait_light(page, "green")
