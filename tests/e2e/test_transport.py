@@ -271,7 +271,15 @@ def test_a_view_that_plays_waits_for_what_is_on_its_way_and_says_so(
 ) -> None:
     page = open_page(f"{viewing.url}/?session={recording.session}&step=0")
     held: list[Route] = []
-    page.context.route("**/frames?*", held.append)
+    is_open = False
+
+    def pass_or_hold(route: Route) -> None:
+        if is_open:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.context.route("**/frames?*", pass_or_hold)
     ready(page)
     page.locator("select.pace").select_option(label="× 5")
     page.keyboard.press("Space")
@@ -280,7 +288,7 @@ def test_a_view_that_plays_waits_for_what_is_on_its_way_and_says_so(
     assert 0 < stands < recording.steps - 1
     page.wait_for_timeout(300)
     assert step_of(page) == stands
-    page.context.unroute("**/frames?*")
+    is_open = True
     for route in held:
         route.continue_()
     until(page, "last => window.kvarium.position().step === last", recording.steps - 1)
