@@ -13,6 +13,7 @@ from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Hello
+from kvarium_ledger.records import Step
 from tests.backend.server_process import ServerProcess, kvarium, process
 from tests.e2e.page import until
 from tests.plain_state import plain_state
@@ -117,6 +118,19 @@ class Recording:
             if getattr(record, "step", -1) > step:
                 break
             assert fold.apply(record) == []  # type: ignore[arg-type]
+        return plain_state(fold)
+
+    def state_behind(self, operation: int) -> dict[str, Any]:
+        """The state behind an operation of the session, as the Python fold undoes its record to there."""
+        fold = Fold(self.hello.num_blocks, self.hello.block_size)
+        for frame in self.frames:
+            record = codec.open_frame(frame)
+            assert fold.apply(record) == []  # type: ignore[arg-type]
+            if isinstance(record, Step) and fold.op > operation:
+                if fold.op == operation + 1:
+                    return self.state_after(record.step)
+                fold.stand(record, operation + 1)
+                break
         return plain_state(fold)
 
 

@@ -127,31 +127,6 @@ def test_the_next_change_of_a_block_is_found_beyond_what_is_loaded(
     assert step_of(page) == seen[-2]
 
 
-def test_a_step_that_cannot_be_is_refused_with_what_can(
-    viewing: ServerProcess, recording: Recording, open_page: Pages
-) -> None:
-    page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
-    ready(page)
-    field = page.locator(".gofield input")
-    last = recording.steps - 1
-    whole, end = f"from 0 to {last}", f"last step is {last}"
-    for typed, said in (("-5", whole), ("12.5", whole), ("99999999", end)):
-        page.keyboard.press("g")
-        expect(field).to_be_focused()
-        field.fill(typed)
-        field.press("Enter")
-        expect(page.locator(".gofield .wrong")).to_contain_text(said)
-        expect(field).not_to_be_focused()
-        assert step_of(page) == 100
-    page.keyboard.press("g")
-    field.fill("7")
-    field.press("Enter")
-    until(page, "window.kvarium.position().step === 7")
-    expect(field).not_to_be_focused()
-    page.keyboard.press(".")
-    until(page, "window.kvarium.position().step === 8")
-
-
 def test_a_clicked_control_leaves_the_keys_to_the_page(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:

@@ -40,6 +40,7 @@ class Cursors {
   static at(columns: OperationColumns, index: number): Cursors {
     const at = new Cursors();
     if (index === 0) return at;
+    if (index === columns.length) return at.toEnd(columns);
     const tally = new Uint32Array(256);
     for (let i = 0; i < index; i++) tally[columns.kind[i]!]!++;
     const carried = (column: keyof typeof CARRIED_BY): number =>
@@ -54,6 +55,18 @@ class Cursors {
     if (columns.pin.length > 0)
       for (let i = 0; i < at.holder; i++) if (columns.position[i] === NONE) at.pin++;
     return at;
+  }
+
+  private toEnd(columns: OperationColumns): this {
+    this.holder = columns.position.length;
+    this.pin = columns.pin.length;
+    this.ticket = columns.ticket.length;
+    this.before = columns.filled_before.length;
+    this.after = columns.filled_after.length;
+    this.source = columns.source.length;
+    this.content = columns.content.length;
+    this.hits = columns.hits.length;
+    return this;
   }
 }
 

@@ -35,8 +35,7 @@ export const pace = {
   },
   name: (pace: Pace): string => {
     if (pace.kind === 'recorded') return 'as it was';
-    if (pace.kind === 'times')
-      return `× ${n(pace.factor) === '0' || pace.factor < 1 ? pace.factor : n(pace.factor)}`;
+    if (pace.kind === 'times') return `× ${pace.factor < 1 ? pace.factor : n(pace.factor)}`;
     return `${n(pace.rate)} ${pace.kind === 'steps' ? 'step' : 'op'}${pace.rate === 1 ? '' : 's'}/s`;
   },
 } as const;
@@ -51,7 +50,10 @@ export const go = {
       [`op ${op}`, 'behind an operation, within its step'],
       [`r${record}`, 'a record'],
       [clock(ns), 'time of the session: with a fraction, a unit (12.5s, 3m) or a plus (+1:02)'],
-      [moment(startUtcUs + ns / 1000).slice(11), 'wall clock, here; also with a date before it'],
+      [
+        moment(startUtcUs + ns / 1000).slice(11),
+        'wall clock, in this browser’s zone; a date may stand before it',
+      ],
     ] as const,
   step: (step: number) => `step ${n(step)}`,
   operation: (operation: number) => `operation ${n(operation)}`,

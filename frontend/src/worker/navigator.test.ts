@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Recording, recording } from '../../tests/recording';
+import { firstOf } from '../../tests/toy';
 import { Fold } from '../ledger/fold';
+import type { Step } from '../ledger/generated/types';
 import { plainState } from '../ledger/plain';
 import { Changes } from './changes';
 import { type Bounds, History } from './history';
@@ -64,6 +66,43 @@ describe('a view that is moved through a recording', () => {
             expect(navigator.fold.verified).toBe(true);
             expect(navigator.current?.step).toBe(step);
           }
+          expect(faults).toEqual([]);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+
+  test('stands behind any operation, wherever it came from, with the step’s end compared', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(fc.record({ step: fc.nat(59), part: fc.double({ min: 0, max: 1, noNaN: true }) }), {
+          minLength: 1,
+          maxLength: 12,
+        }),
+        async (seed, places) => {
+          const made = recording(20, 4, seed, 60);
+          const { navigator, faults, to } = journey(made);
+          for (const { step, part } of places) {
+            const record = made.records.find((each) => each.type === 'step' && each.step === step) as Step;
+            const count = record.operations?.kind?.length ?? 0;
+            const done = Math.round(part * count);
+            await to(step, record.op + done - 1);
+            const { fold } = navigator;
+            expect(fold.verified).toBe(true);
+            if (done === count) {
+              expect(JSON.stringify(plainState(fold))).toBe(made.states.get(step));
+              continue;
+            }
+            const told = new Fold(made.numBlocks, made.blockSize);
+            for (const each of made.records.slice(0, record.record)) told.apply(each);
+            told.apply(firstOf(record, done));
+            expect(fold.rest).toBe(count - done);
+            expect(plainState(fold)).toEqual(plainState(told));
+          }
+          await to(places[0]!.step);
+          expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(places[0]!.step));
           expect(faults).toEqual([]);
         },
       ),

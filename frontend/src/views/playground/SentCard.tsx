@@ -26,7 +26,7 @@ function stateOf(answer: RequestAnswer | undefined): State {
       told: position.value.mode === 'follow' ? words.waitingForStep : words.notHere,
       kind: 'dim',
     };
-  const { ending, state } = answer;
+  const { ending, state, written } = answer;
   if (ending !== null) {
     if (ending.kind === 'refused') return { told: words.refused(ending.message ?? ''), kind: 'warn' };
     if (ending.kind === 'aborted') return { told: words.aborted, kind: 'warn' };
@@ -41,7 +41,6 @@ function stateOf(answer: RequestAnswer | undefined): State {
   if (state === 'waiting') return { told: words.waits(text.waiting(answer.reason)), kind: 'warn' };
   if (state === 'preempted') return { told: words.preempted(text.waiting(answer.reason)), kind: 'warn' };
   if (state === null) return { told: words.notHere, kind: 'dim' };
-  const written = answer.sequences[0]?.tokens ?? 0;
   if (written < answer.prompt)
     return { told: words.prefill(written, answer.prompt), kind: 'ok', calm: words.prefilling };
   return { told: words.decoding, kind: 'ok' };

@@ -1,6 +1,6 @@
 /** The timeline: the whole session or the last steps of it, to be dragged through. */
 
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { clock, moment } from '../../format';
 import { jump, jumpToFirst, seek, stepBy } from '../../store/clock';
@@ -12,7 +12,7 @@ import { text } from '../../text';
 import { COUNTED } from '../../worker/landmarks';
 import { Segments } from '../Segments';
 import { drawTimeline, type Layout, layoutFor, stepAt, type Window, xOf } from './draw';
-import { Landmarks } from './Landmarks';
+import { Landmarks, ListedLegend } from './Landmarks';
 import { type Mark, markAt } from './marks';
 
 /** All of the session, the last steps, or a part that was chosen by zooming. */
@@ -48,6 +48,8 @@ function hoveredMark(): Mark | null {
   const at = hovered.value;
   return at === null ? null : markAt(at.x, at.y, series.value, landmarks.value ?? [], layout);
 }
+
+const isOnMark = computed(() => hoveredMark() !== null);
 
 /** Go to a landmark: of those that are counted, to the first one of the steps that share its place. */
 function goToMark({ kind, step }: Mark): void {
@@ -251,6 +253,7 @@ export function Timeline() {
             <i class="swatch decode" />
             {text.timeline.legend.decode}
           </span>
+          <ListedLegend />
         </div>
         <Landmarks />
         <span class="note num">
@@ -269,7 +272,7 @@ export function Timeline() {
         </span>
       </div>
       <div
-        class={`lane${hoveredMark() === null ? '' : ' onmark'}`}
+        class={`lane${isOnMark.value ? ' onmark' : ''}`}
         ref={frame}
         tabIndex={0}
         role="slider"

@@ -72,6 +72,8 @@ export interface RequestAnswer {
   readonly blocks: number;
   readonly sharedBlocks: number;
   /** Of a beam search: the beams that live at this record. */
+  /** The most tokens that one of its sequences has written: one that has ended holds none any more. */
+  readonly written: number;
   readonly sequences: readonly SequenceAnswer[];
   /** What a beam search found by this record, best first; the first n are its answers. */
   readonly answers: readonly AnswerRow[];
@@ -176,6 +178,7 @@ export function requestAnswer(
     rate: rateOf(fold, request, sequences, from),
     blocks: all.size,
     sharedBlocks: [...all].filter((block) => blocks.count[block]! > 1).length,
+    written: Math.max(0, ...sequences.map(({ tokens }) => tokens)),
     sequences,
     answers: answersOf(fold, request, from),
     story,
