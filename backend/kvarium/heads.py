@@ -61,7 +61,7 @@ def stored_head(frame: bytes) -> Head:
 def _read(frame: bytes) -> Head:
     try:
         body = _decoder.decode(memoryview(frame)[:-4])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise codec.FrameError(f"not a record or message of this format: {error}") from None
     return Head(
         type=body.type,
