@@ -187,7 +187,7 @@ def test_whatever_is_killed_and_when_what_was_acknowledged_is_there(
             raise AssertionError(f"kill {number}, {scenario.__name__}: {error}") from error
     if rig.server is not None:
         rig.kill_server()
-    rig.examine()
+    rig.examine(every=True)
     rig.start_server()
     told = kvarium("verify", "latest", "--db", str(rig.db))
     assert told.returncode == 0, told.stdout + told.stderr
