@@ -46,6 +46,8 @@ light:
 test: setup light check test-frontend model ## checks, front-end tests, Python tests and browser tests, in minutes
 	@scripts/test.sh --size small $(PYTEST_ARGS)
 
+# The front end's tests read their size there, too.
+test-all: export KVARIUM_TEST_SIZE := full
 test-all: setup light check test-frontend model ## the same with the large and slow tests, and an install into a clean environment
 	@scripts/test.sh --size full $(PYTEST_ARGS)
 

@@ -69,7 +69,7 @@ def operation_kinds(frame: bytes) -> bytes:
 def _read(frame: bytes) -> Head:
     try:
         body = _decoder.decode(memoryview(frame)[:-4])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise codec.FrameError(f"not a record or message of this format: {error}") from None
     return Head(
         type=body.type,

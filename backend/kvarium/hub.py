@@ -200,6 +200,13 @@ class Hub:
         if session.link is None and session.viewers == 0 and session.state != "live":
             self._forget(session)
 
+    def engine_ended(self, pid: int | None, status: int) -> None:
+        """The engine that this server started has ended: nobody needs to wait for it to come back to its session."""
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        for session in self.live.values():
+            if session.hello.pid == pid:
+                session.give_up_engine(f"the engine {how}")
+
     def _forget(self, session: LiveSession) -> None:
         session.close(drain_seconds=3600.0)
         self._ending.append(session.follower)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from kvarium.recording.index_rows import REQUEST_COLUMNS, IndexRows, Row
+from kvarium_ledger.codec import FrameError
 from kvarium_ledger.columns import column, u32
 from kvarium_ledger.decisions import (
     Aborted,
@@ -23,15 +24,18 @@ from kvarium_ledger.violations import Violation
 
 
 def fill_tokens(operations: Operations) -> tuple[int, int]:
-    """How many tokens the fills of a step stand for: of prefills, and decoded."""
+    """How many tokens the fills of a step stand for: of prefills, and decoded; none where its columns don't fit together."""
     kind = column(operations.kind, "kind")
     fills = kind == Operation.fill
     if not fills.any():
         return 0, 0
-    cause = column(operations.cause, "cause")[fills]
-    after = u32(operations.filled_after)[kind[CARRIED_MASK["filled_after"][kind]] == Operation.fill]
-    before = u32(operations.filled_before)[kind[CARRIED_MASK["filled_before"][kind]] == Operation.fill]
-    grown = after.astype(np.int64) - before
+    cause = column(operations.cause, "cause")
+    after, of_after = u32(operations.filled_after), kind[CARRIED_MASK["filled_after"][kind]]
+    before, of_before = u32(operations.filled_before), kind[CARRIED_MASK["filled_before"][kind]]
+    if (len(cause), len(after), len(before)) != (len(kind), len(of_after), len(of_before)):
+        return 0, 0
+    cause = cause[fills]
+    grown = after[of_after == Operation.fill].astype(np.int64) - before[of_before == Operation.fill]
     return int(grown[cause == Cause.prefill].sum()), int(grown[cause == Cause.decode].sum())
 
 
@@ -260,6 +264,8 @@ class Indexer:
                 self._changed.add(prompt.request)
         if text.pieces.token:
             tokens = u32(text.pieces.token).tolist()
+            if len(tokens) != len(text.pieces.piece):
+                raise FrameError(f"it tells {len(text.pieces.piece)} pieces of {len(tokens)} tokens")
             self._rows.pieces += [
                 {"session": self.session, "token": token, "piece": _stored(piece)}
                 for token, piece in dict(zip(tokens, text.pieces.piece, strict=True)).items()

@@ -85,14 +85,14 @@ class OptionsCheck:
         return (status, text) if status >= 0 else (128 - status, text)
 
 
-def die_with_parent() -> Callable[[], None] | None:
-    """On Linux, have the kernel end a child when this process is killed; elsewhere an engine's broken link is all it sees."""
+def die_with_parent(signal_number: signal.Signals) -> Callable[[], None] | None:
+    """On Linux, have the kernel signal a child when this process is killed; elsewhere an engine's broken link is all it sees."""
     if sys.platform != "linux":
         return None
     libc = ctypes.CDLL(None)
 
     def set_death_signal() -> None:
-        libc.prctl(1, signal.SIGTERM)
+        libc.prctl(1, signal_number)
 
     return set_death_signal
 
@@ -121,13 +121,14 @@ class EngineProcess:
         """Start it. Raises :class:`EngineMissingError`."""
         if self._is_engine and not engine_is_installed():
             raise EngineMissingError
-        # A session of its own: Ctrl-C reaches the server alone, which stops the engine first.
+        # A session of its own: Ctrl-C reaches the server alone, which stops the engine first. Where the server is killed,
+        # the engine is, too: its token was the server's, so there is nobody to whom it could hand over what it holds.
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             env=self._environment,
             stdin=asyncio.subprocess.DEVNULL,
             start_new_session=True,
-            preexec_fn=die_with_parent(),
+            preexec_fn=die_with_parent(signal.SIGKILL),
         )
 
     @property

@@ -79,6 +79,7 @@ class LiveSession:
         self.state = "live"
         self.link: EngineLink | None = None
         self.unlinked_since = time.monotonic()
+        self._engine_end: str | None = None
         self.committed = opened.last_record
         self.viewers = 0
         self.recording_fault: RecordingFault | None = None
@@ -119,6 +120,7 @@ class LiveSession:
         if self.link is not None:
             self.link.close(4409, "another connection of this engine took its place")
         self.link = link
+        self._engine_end = None
         self.state = "live"
         self.refresh_status()
 
@@ -131,7 +133,15 @@ class LiveSession:
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(NotLinkedError("the engine's connection broke before it answered"))
+        if self._engine_end is not None:
+            self.interrupt(self._engine_end)
         self.refresh_status()
+
+    def give_up_engine(self, how: str) -> None:
+        """The engine's process is known to have ended: once its link is gone, it has not to be waited for."""
+        self._engine_end = how
+        if self.link is None:
+            self.interrupt(how)
 
     def receive(self, frame: bytes) -> None:
         """Take what the engine sent. Raises :class:`LinkFaultError` when it is not what must follow."""

@@ -58,13 +58,17 @@ def say(line: str) -> None:
 
 @contextlib.contextmanager
 def reading(db: str | None) -> "Iterator[Reader]":
-    """A reader of the recording that ``--db`` names."""
-    from kvarium.recording.database import open_for_reading
+    """A reader of the recording that ``--db`` names. What the database itself can't read is a :class:`KvariumError`."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from kvarium.recording.database import explain, open_for_reading
     from kvarium.recording.reader import Reader
 
     database = open_for_reading(target(db))
     try:
         yield Reader(database)
+    except SQLAlchemyError as error:
+        raise KvariumError(f"{database.where} can't be read: {explain(error)}") from None
     finally:
         database.close()
 

@@ -207,6 +207,7 @@ class _Run:
             self._set_engine_state("linked")
         status = await ending
         self._set_engine_state("ended")
+        hub.engine_ended(engine.pid, status)
         hub.drain_seconds = _DRAIN_SECONDS
         how = "ended" if status == 0 else f"ended with status {status}"
         say(f"the {name} {how}" + ("" if linked else " before it was linked"))

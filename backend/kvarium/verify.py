@@ -206,7 +206,13 @@ class _Verification:
             self.fold.loaded = False
             return
         if isinstance(record, Record):
-            self._apply(record)
+            try:
+                self._apply(record)
+            except codec.UnknownOperationError:
+                raise
+            except codec.FrameError as error:
+                self.findings.violate(f"record {number}: {error}")
+                self.fold.loaded = False
 
     def _apply(self, record: AnyRecord) -> None:
         if isinstance(record, Step):

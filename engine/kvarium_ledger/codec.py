@@ -62,7 +62,8 @@ def open_frame(frame: bytes) -> AnyRecord | AnyMessage:
     """Check and decode a frame. Raises :class:`FrameError` on a wrong checksum, an unknown type or a wrong field."""
     try:
         return _decoder.decode(_body(frame))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
+        # The latter: fields in fields, thousands deep, though nobody may know their name.
         raise FrameError(f"not a record or message of this format: {error}") from None
 
 
@@ -70,7 +71,8 @@ def peek(frame: bytes) -> tuple[str, int | None]:
     """Check a frame and read only its ``type`` and ``record`` (None for a message that is not a record)."""
     try:
         head = _peek.decode(_body(frame))
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
+        # The latter: fields in fields, thousands deep, though nobody may know their name.
         raise FrameError(f"not a record or message of this format: {error}") from None
     return head.type, head.record
 

@@ -9,7 +9,7 @@ of them, and goes on, so that a picture can still be drawn, in red.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -29,6 +29,12 @@ from kvarium_ledger.violations import Violation, ViolationKind
 def _advance(ticks: Iterator[None], count: int | None) -> None:
     """Draw ``count`` items of an iterator (None: all that are left), and throw them away."""
     deque(islice(ticks, None if count is None else max(0, count)), maxlen=0)
+
+
+def _same_length(what: str, *columns: Sized) -> None:
+    """Raises :class:`FrameError` where columns that belong together don't have as many values."""
+    if len({len(column) for column in columns}) > 1:
+        raise FrameError(f"the columns of a keyframe's {what} differ in length")
 
 
 class Usage(NamedTuple):
@@ -99,6 +105,7 @@ class Fold:
         """Follow one record and say what is wrong with it.
 
         Raises :class:`~kvarium_ledger.codec.UnknownOperationError` for an operation that needs a newer version, and
+        :class:`~kvarium_ledger.codec.FrameError` for a keyframe to begin with whose columns don't fit together, and
         :class:`ValueError` where the fold stands within a record.
         """
         if self.rest:
@@ -107,9 +114,9 @@ class Fold:
             )
         self._found = []
         expected = record.first if isinstance(record, Gap) else record.record
-        if self.record >= 0 and expected != self.record + 1:
-            self._fail("order", f"record {expected} follows record {self.record}")
-        self.record = record.record
+        last, self.record = self.record, record.record
+        if last >= 0 and expected != last + 1:
+            self._fail("order", f"record {expected} follows record {last}")
         self._requests.forget_ended()
         if isinstance(record, Gap):
             self.loaded = False
@@ -184,7 +191,7 @@ class Fold:
         done = 0
         for decision in decided if forwards else reversed(decided):
             before = decision.op - first
-            upto = before if forwards else len(columns) - before
+            upto = min(before if forwards else len(columns) - before, len(columns))
             _advance(ticks, upto - done)
             done = max(done, upto)
             if forwards:
@@ -260,7 +267,10 @@ class Fold:
     # -- keyframes --------------------------------------------------------------------------------------------------
 
     def load(self, keyframe: Keyframe) -> None:
-        """Take the state of a keyframe in place of all that was known; its digest is checked."""
+        """Take the state of a keyframe in place of all that was known; its digest is checked.
+
+        Raises :class:`~kvarium_ledger.codec.FrameError` where its columns don't fit together.
+        """
         self.record, self.step, self.op = keyframe.record, keyframe.step, keyframe.op
         self.time, self.utc_us = keyframe.time, keyframe.utc_us
         self.rest = 0
@@ -270,13 +280,15 @@ class Fold:
         tables = keyframe.tables
         sequence = u32(tables.sequence).tolist()
         group = list(tables.group) if tables.group else [0] * len(sequence)
-        for key_sequence, key_group, position, block in zip(
-            sequence, group, u32(tables.position).tolist(), u32(tables.block).tolist(), strict=True
-        ):
-            state.tables.setdefault((key_sequence, key_group), {})[position] = block
+        position, block = u32(tables.position).tolist(), u32(tables.block).tolist()
+        _same_length("tables", sequence, group, position, block)
+        for key_sequence, key_group, key_position, held in zip(sequence, group, position, block, strict=True):
+            state.tables.setdefault((key_sequence, key_group), {})[key_position] = held
         state.pins.clear()
-        for block, pin in zip(u32(keyframe.pins.block).tolist(), keyframe.pins.pin, strict=True):
-            state.pins.setdefault(block, Counter())[pin] += 1
+        pinned = u32(keyframe.pins.block).tolist()
+        _same_length("pins", pinned, keyframe.pins.pin)
+        for held, pin in zip(pinned, keyframe.pins.pin, strict=True):
+            state.pins.setdefault(held, Counter())[pin] += 1
         self._requests.load(keyframe)
         self._intern(keyframe.contents)
         state.contents.reserve(keyframe.next_content)
@@ -286,7 +298,8 @@ class Fold:
         self.lanes.add("blocks", state.blocks.sums())
         self.lanes.add("tables", table_sums(tables))
         self.lanes.add(
-            "requests", request_sums([(row.request, row.state, row.place) for row in keyframe.requests])
+            "requests",
+            request_sums([(number, row.state, row.place) for number, row in state.requests.items()]),
         )
         self.loaded = True
         self.verified = self._compare("digest", keyframe.digest)

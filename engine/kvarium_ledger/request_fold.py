@@ -5,6 +5,7 @@ from collections.abc import Callable
 from kvarium_ledger import decisions
 from kvarium_ledger.decisions import AnyDecision, Change, SequenceCreated, SequenceDropped, Submitted
 from kvarium_ledger.digest import Lanes
+from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import Keyframe, RequestState, SequenceState
 from kvarium_ledger.state import RequestFacts, RequestRow, SequenceRow, State, request_sums
 
@@ -78,6 +79,9 @@ class RequestFold:
             facts.sequences.append(sequence)
 
     def _move(self, request: int, before: Standing, after: Standing) -> None:
+        if not 0 <= request < NONE:
+            self._fail(f"a request's number is below {NONE}, not {request}")
+            return
         row = self.state.requests.get(request)
         found: Standing = (row.state, row.place) if row else (None, None)
         if found != before:
@@ -117,6 +121,9 @@ class RequestFold:
         self._ended.clear()
         self._gone, self._came = [], []
         for row in keyframe.requests:
+            if not 0 <= row.request < NONE:
+                self._fail(f"a request's number is below {NONE}, not {row.request}")
+                continue
             state.requests[row.request] = RequestRow(row.state, row.place)
             state.facts[row.request] = _facts(row)
         for each in keyframe.sequences:

@@ -26,6 +26,9 @@ def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
 
     No more memory is taken than ``size`` says, and never more than one frame may have: what is stored may be hostile.
     """
+    if not (isinstance(data, bytes) and isinstance(size, int) and isinstance(checksum, int)):
+        # SQLite keeps in a column whatever it was given.
+        raise DamagedRecordingError(f"{what}: its size, its checksum or its data are of another type")
     found = zlib.crc32(data)
     if found != checksum:
         raise DamagedRecordingError(f"{what}: its checksum is {checksum:#010x}, its bytes give {found:#010x}")

@@ -32,6 +32,10 @@ class SchemaObject(NamedTuple):
 
 def _objects(connection: sqlite3.Connection) -> list[SchemaObject]:
     query = f"SELECT type, name, tbl_name, substr(sql, 1, {_MAX_SQL}) FROM sqlite_master LIMIT {_MAX_OBJECTS}"
+    try:
+        rows = connection.execute(query).fetchall()
+    except UnicodeDecodeError as error:
+        raise sqlite3.DatabaseError(f"malformed database schema: {error}") from None
     return [
         SchemaObject(
             str(kind),
@@ -39,7 +43,7 @@ def _objects(connection: sqlite3.Connection) -> list[SchemaObject]:
             str(table),
             tuple(word.strip('"').lower() for word in _WORD.findall(str(sql or ""))),
         )
-        for kind, name, table, sql in connection.execute(query)
+        for kind, name, table, sql in rows
     ]
 
 

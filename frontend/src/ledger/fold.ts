@@ -110,12 +110,26 @@ export class Fold implements Mirror {
   /**
    * Follow one record and say what is wrong with it.
    *
-   * Throws an {@link UnknownOperationError} for an operation that needs a newer version.
+   * Throws an {@link UnknownOperationError} for an operation that needs a newer version, and a {@link FrameError} for a
+   * record whose fields are not of the kind that they must be.
    */
   apply(record: AnyRecord): readonly Violation[] {
     if (this.rest > 0)
       throw new Error(`record ${this.record} is not folded to its end: ${this.rest} operations are left`);
     this.found = [];
+    try {
+      return this.follow(record);
+    } catch (error) {
+      this.verified = false;
+      if (error instanceof FrameError) throw error;
+      // A page opens frames without a look at each field: what is not what it should be shows where it is used.
+      throw new FrameError(
+        `record ${record.record} is not as the format has it: ${(error as Error).message}`,
+      );
+    }
+  }
+
+  private follow(record: AnyRecord): readonly Violation[] {
     if (record.type === 'gap') return this.applyGap(record);
     if (this.loaded && record.record !== this.record + 1) {
       const last = this.record;

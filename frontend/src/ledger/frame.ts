@@ -68,7 +68,9 @@ export function openFrame(frame: Uint8Array): Frame {
   if (typeof type === 'string' && RECORD_TYPES.has(type)) {
     if (!Number.isSafeInteger(record)) throw new FrameError(`a ${type} without a record number`);
   } else if (typeof type !== 'string' || !MESSAGE_TYPES.has(type)) {
-    throw new FrameError(`not a record or message of this format: type ${JSON.stringify(type ?? null)}`);
+    throw new FrameError(
+      `not a record or message of this format: type ${JSON.stringify(type ?? null).slice(0, 40)}`,
+    );
   }
   return value as Frame;
 }
