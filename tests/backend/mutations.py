@@ -30,11 +30,12 @@ from kvarium.recording.chunks import compress
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import readable_sqlite
 from kvarium.recording.inspection import inspect
+from kvarium.recording.layout import COLUMNS, PLAIN
 from kvarium.recording.notes import read_landmarks
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium.recording.transcript import read_sequence, read_transcript
-from kvarium_ledger import codec
+from tests.backend.chunk_rows import frames_in, put, values_of
 
 _MEMORY = 2 << 30
 _SECONDS = 30
@@ -146,8 +147,8 @@ def change_schema(connection: sqlite3.Connection, rng: random.Random) -> None:
 
 def change_frame(connection: sqlite3.Connection, rng: random.Random) -> None:
     """Something in a record, with every checksum made right again."""
-    first, data = connection.execute("SELECT first, data FROM chunk ORDER BY random() LIMIT 1").fetchone()
-    frames = list(codec.unpack(zstandard.ZstdDecompressor().decompress(data)))
+    (first,) = connection.execute("SELECT first FROM chunk ORDER BY random() LIMIT 1").fetchone()
+    frames = frames_in(connection, first)
     at = rng.randrange(len(frames))
     body = bytearray(frames[at][:-4])
     if rng.random() < 0.5:
@@ -159,12 +160,29 @@ def change_frame(connection: sqlite3.Connection, rng: random.Random) -> None:
     frames[at] = bytes(body) + zlib.crc32(body).to_bytes(4, "little")
     if rng.random() < 0.1:
         rng.shuffle(frames)
-    packed = codec.pack(frames)
-    made = compress(packed)
-    connection.execute(
-        "UPDATE chunk SET data = ?, bytes = ?, checksum = ? WHERE first = ?",
-        (made, len(packed), zlib.crc32(made), first),
-    )
+    put(connection, first, values_of(frames, rng.choice((PLAIN, COLUMNS))))
+
+
+def change_layout(connection: sqlite3.Connection, rng: random.Random) -> None:
+    """Something in a part of a chunk, which is compressed again, with the checksum of the row made right."""
+    first, data = connection.execute("SELECT first, data FROM chunk ORDER BY random() LIMIT 1").fetchone()
+    count, length, *sums = struct.unpack_from("<4I", data)
+    parts = [zstandard.decompress(part) for part in (data[16 : 16 + length], data[16 + length :])]
+    which = rng.randrange(2)
+    changed = bytearray(parts[which])
+    if rng.random() < 0.3:
+        del changed[rng.randrange(len(changed)) :]
+    else:
+        # Its numbers stand at its beginning.
+        start = changed[: rng.choice((100, 400, len(changed)))]
+        overwrite(start, rng)
+        changed[: len(start)] = start
+    parts[which] = bytes(changed)
+    stored = [compress(part) for part in parts]
+    if rng.random() < 0.2:
+        count = rng.choice((0, count - 1, count + 1, 2**32 - 1))
+    made = struct.pack("<4I", count, len(stored[0]), *sums) + b"".join(stored)
+    put(connection, first, {"data": made, "checksum": zlib.crc32(made)})
 
 
 def change_tree(value: Any, rng: random.Random) -> None:
@@ -184,7 +202,7 @@ def change_tree(value: Any, rng: random.Random) -> None:
         value[key] = rng.choice([2**53 - 1, 2**32, 10**6, -1, 0, 1, 7, None, "x", [], {}, b"abc", 1.5])
 
 
-SQL = (change_value, change_value, change_schema, change_frame, change_frame)
+SQL = (change_value, change_value, change_schema, change_frame, change_frame, change_layout)
 
 
 def mutate(source: bytes, path: Path, rng: random.Random) -> str:

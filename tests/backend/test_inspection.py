@@ -3,6 +3,7 @@
 import json
 import random
 import sqlite3
+import struct
 import subprocess
 import sys
 import time
@@ -21,11 +22,13 @@ from kvarium.recording.chunks import compress, decompress
 from kvarium.recording.database import open_for_reading, open_for_server
 from kvarium.recording.export import export_session
 from kvarium.recording.inspection import RefusedFileError, inspect
+from kvarium.recording.layout import COLUMNS, PLAIN
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
 from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import VERSION, Contents, Gap, Operations, Step
+from tests.backend.chunk_rows import frames_in, put, values_of
 from tests.backend.hand_engine import hello
 from tests.backend.running_server import running
 from tests.vectors.recording import SESSION, record, stored
@@ -204,13 +207,16 @@ def bomb(bytes: int) -> bytes:
 
 @pytest.mark.parametrize("told", [10, 1 << 20, chunks.MAX_BYTES, 1 << 40, (1 << 53) - 1])
 def test_what_says_of_itself_that_it_is_large_gets_no_memory(file: Path, told: int) -> None:
-    data = bomb(1 << 40)
-    change(
-        file,
-        "UPDATE chunk SET data = ?, bytes = ?, checksum = ? WHERE first = 0",
-        values=(data, told, zlib.crc32(data)),
-    )
-    assert "its data say 1099511627776" in refused(file) or "decompression bomb" in refused(file)
+    large = bomb(1 << 40)
+    head = struct.pack("<4I", 1, len(large), 0, 0)
+    for layout, data in ((PLAIN, large), (COLUMNS, head + large), (COLUMNS, head + 2 * large)):
+        change(
+            file,
+            "UPDATE chunk SET data = ?, bytes = ?, checksum = ?, layout = ? WHERE first = 0",
+            values=(data, told, zlib.crc32(data), layout),
+        )
+        reasons = ("its data say 1099511627776", "a part has 1099511627776 bytes", "decompression bomb")
+        assert any(reason in refused(file) for reason in reasons)
 
 
 @pytest.mark.parametrize("table", ["chunk", "keyframe"])
@@ -253,9 +259,11 @@ def test_a_chunk_with_something_behind_its_frame_is_damaged() -> None:
         ("UPDATE landmark SET session = NULL WHERE 0; DELETE FROM session", "holds no session"),
         ("DELETE FROM chunk WHERE first = 0", "its session tells of first record 0"),
         ("UPDATE chunk SET last_step = last_step + 1", "its row tells last_step"),
-        ("UPDATE chunk SET bytes = bytes - 1", "its data say"),
+        ("UPDATE chunk SET bytes = bytes - 1", "its frames have"),
+        ("UPDATE chunk SET layout = 0", "content size"),
+        ("UPDATE chunk SET layout = 2", "nobody knows its layout 2"),
         ("UPDATE keyframe SET record = record + 1", "the keyframe at record"),
-        ("UPDATE kvarium SET value = '3' WHERE key = 'format'", "has format 3, this kvarium"),
+        ("UPDATE kvarium SET value = '4' WHERE key = 'format'", "has format 4, this kvarium"),
         ("UPDATE kvarium SET value = '1' WHERE key = 'format'", "which does not belong there"),
         ("PRAGMA application_id = 1", "kvarium did not write it"),
     ],
@@ -274,23 +282,14 @@ def test_a_recording_of_a_newer_ledger_is_refused_by_name(file: Path) -> None:
 def replace_step(path: Path, **changes: Any) -> int:
     """Change the last step of the recording, with all checksums right; its record."""
     connection = sqlite3.connect(path)
-    first, data, size = connection.execute(
-        "SELECT first, data, bytes FROM chunk ORDER BY first DESC LIMIT 1"
-    ).fetchone()
-    frames = list(codec.unpack(decompress(data, size, zlib.crc32(data), "")))
+    (first,) = connection.execute("SELECT max(first) FROM chunk").fetchone()
+    frames = frames_in(connection, first)
     at = max(i for i, frame in enumerate(frames) if codec.peek(frame)[0] == "step")
     step = codec.open_frame(frames[at])
     assert isinstance(step, Step)
     frames[at] = codec.seal(msgspec.structs.replace(step, **changes))
-    made = compress(codec.pack(frames))
-    heads = [stored_head(frame) for frame in frames]
-    values = chunks.ranges(heads) | {
-        "data": made,
-        "bytes": len(codec.pack(frames)),
-        "checksum": zlib.crc32(made),
-    }
-    setting = ", ".join(f"{name} = :{name}" for name in values)
-    connection.execute(f"UPDATE chunk SET {setting} WHERE first = {first}", values)
+    put(connection, first, chunks.ranges([stored_head(frame) for frame in frames]) | values_of(frames))
+    connection.execute("DELETE FROM touched WHERE first = ?", (first,))
     more = stored_head(frames[at]).operations - len(step.operations.kind)
     connection.execute("UPDATE session SET operations = operations + ?", (more,))
     connection.commit()

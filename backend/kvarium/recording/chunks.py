@@ -8,12 +8,18 @@ import zstandard
 
 from kvarium.errors import DamagedRecordingError
 from kvarium.heads import Head
+from kvarium.recording import touched
+from kvarium.recording.layout import COLUMNS, PLAIN, BadLayoutError, lay, restore
 from kvarium_ledger import codec
 
 _LEVEL = 3
+_LENGTH_BYTES = 4
 
-MAX_BYTES: Final = codec.MAX_FRAME_BYTES + (2 << 20)
-"""A chunk is closed past 1 MiB, so one frame and a little is the most that it holds."""
+BATCH_BYTES: Final = 2 << 20
+"""A chunk is closed when its frames have so many bytes."""
+
+MAX_BYTES: Final = codec.MAX_FRAME_BYTES + 2 * BATCH_BYTES
+"""One frame and a little more than ``BATCH_BYTES`` is the most that a chunk holds, each frame with its length."""
 
 
 def compress(data: bytes) -> bytes:
@@ -26,12 +32,9 @@ def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
 
     No more memory is taken than ``size`` says, and never more than one frame may have: what is stored may be hostile.
     """
-    if not (isinstance(data, bytes) and isinstance(size, int) and isinstance(checksum, int)):
-        # SQLite keeps in a column whatever it was given.
-        raise DamagedRecordingError(f"{what}: its size, its checksum or its data are of another type")
-    found = zlib.crc32(data)
-    if found != checksum:
-        raise DamagedRecordingError(f"{what}: its checksum is {checksum:#010x}, its bytes give {found:#010x}")
+    _check(data, checksum, what)
+    if not isinstance(size, int):
+        raise DamagedRecordingError(f"{what}: its size is of another type")
     try:
         # zstandard takes memory for what the data says of itself, whatever it is told to expect.
         told = zstandard.frame_content_size(data)
@@ -41,6 +44,34 @@ def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
             )
         return zstandard.ZstdDecompressor().decompress(data, max_output_size=size, allow_extra_data=False)
     except zstandard.ZstdError as error:
+        raise DamagedRecordingError(f"{what}: {error}") from None
+
+
+def _check(data: bytes, checksum: int, what: str) -> None:
+    if not (isinstance(data, bytes) and isinstance(checksum, int)):
+        # SQLite keeps in a column whatever it was given.
+        raise DamagedRecordingError(f"{what}: its checksum or its data are of another type")
+    found = zlib.crc32(data)
+    if found != checksum:
+        raise DamagedRecordingError(f"{what}: its checksum is {checksum:#010x}, its bytes give {found:#010x}")
+
+
+def open_frames(row: dict[str, Any], what: str, with_text: bool = True) -> list[bytes]:
+    """The frames of a chunk's row; those of text are left out where they are not asked for and stand apart.
+
+    Raises :class:`DamagedRecordingError` (``what`` names the chunk there) and :class:`kvarium_ledger.codec.FrameError`.
+    """
+    layout = row.get("layout", PLAIN)
+    if layout == PLAIN:
+        return list(codec.unpack(decompress(row["data"], row["bytes"], row["checksum"], what)))
+    if layout != COLUMNS:
+        raise DamagedRecordingError(f"{what}: nobody knows its layout {layout}")
+    _check(row["data"], row["checksum"], what)
+    if row["bytes"] > MAX_BYTES:
+        raise DamagedRecordingError(f"{what}: it should have {row['bytes']} bytes (of at most {MAX_BYTES})")
+    try:
+        return restore(row["data"], row["bytes"], with_text)
+    except (BadLayoutError, zstandard.ZstdError) as error:
         raise DamagedRecordingError(f"{what}: {error}") from None
 
 
@@ -84,8 +115,7 @@ class SealedChunk:
     def __init__(self, batch: Batch) -> None:
         heads = batch.heads
         steps = [head for head in heads if head.type == "step"]
-        packed = codec.pack(batch.frames)
-        data = compress(packed)
+        laid = lay(batch.frames, [head.type for head in heads])
         found = ranges(heads)
         assert found["first"] is not None and found["last"] is not None
         self.session = batch.session
@@ -101,12 +131,18 @@ class SealedChunk:
         self.row: dict[str, Any] = {
             "session": batch.session,
             **found,
-            "bytes": len(packed),
-            "checksum": zlib.crc32(data),
-            "data": data,
+            "bytes": batch.bytes + _LENGTH_BYTES * len(heads),
+            "checksum": zlib.crc32(laid.data),
+            "data": laid.data,
+            "layout": COLUMNS,
         }
+        self.touched: dict[str, Any] | None = None
+        """The row of the table ``touched``, where it is known which blocks the operations touch."""
+        if laid.blocks is not None:
+            blocks = touched.encode(laid.blocks)
+            self.touched = {"session": batch.session, "first": self.first, "blocks": blocks}
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes of the compressed frames."""
-        return len(self.row["data"])
+        """Bytes of the compressed frames, and of what tells of their blocks."""
+        return len(self.row["data"]) + (0 if self.touched is None else len(self.touched["blocks"]))

@@ -60,7 +60,8 @@ def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event |
                 row |= {"state": "interrupted", "reason": _SNAPSHOT}
             sink.execute(sa.insert(tables.session), row)
             for table in _tables_of(reader):
-                query = sa.select(table).where(table.c.session == session)
+                columns = tables.columns_of(table, reader.database.format)
+                query = sa.select(*columns).where(table.c.session == session)
                 options = {"yield_per": _BLOBS if "data" in table.c else _ROWS}
                 rows = source.execute(query, execution_options=options)
                 for part in rows.mappings().partitions():
@@ -71,8 +72,8 @@ def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event |
 
 
 def _tables_of(reader: Reader) -> tuple[sa.Table, ...]:
-    notes = (tables.note,) if reader.database.format >= tables.NOTES_SINCE else ()
-    return (tables.chunk, *tables.INDEX_TABLES, *notes)
+    found = (tables.chunk, *tables.INDEX_TABLES, tables.note)
+    return tuple(table for table in found if tables.has_table(table, reader.database.format))
 
 
 def _finish(path: Path, hello: Hello, cancelled: threading.Event | None) -> None:

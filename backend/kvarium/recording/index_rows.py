@@ -8,7 +8,6 @@ import msgspec
 from kvarium.recording.chunks import compress
 
 Row = dict[str, Any]
-
 STEP_COLUMNS: Final = (
     "step",
     "record",

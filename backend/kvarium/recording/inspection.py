@@ -166,11 +166,11 @@ class _Inspection:
         present = {found.name for found in schema.expected(format)}
         for table in tables.metadata.sorted_tables:
             if table.name in present:
-                self._table(connection, table, numbers[0][0])
+                self._table(connection, table, format, numbers[0][0])
 
-    def _table(self, connection: sqlite3.Connection, table: sa.Table, number: object) -> None:
+    def _table(self, connection: sqlite3.Connection, table: sa.Table, format: int, number: object) -> None:
         cases, texts = [], []
-        for column in table.c:
+        for column in tables.columns_of(table, format):
             quoted = f'"{column.name}"'
             right = _condition(column, quoted)
             if column.name == "session":
@@ -242,7 +242,8 @@ class _Inspection:
         first: int | None = None
         for chunk in reader.chunk_rows(row["number"]):
             self.check_time()
-            self.expand(chunk["bytes"])
+            # Its columns, taken apart and put together: at most twice.
+            self.expand(2 * chunk["bytes"])
             frames = reader.open_chunk(chunk)
             what = f"the chunk of records {chunk['first']} to {chunk['last']}"
             for name, value in ranges([frame.head for frame in frames]).items():

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from kvarium.errors import DamagedRecordingError, OutOfRangeError, UnknownSessionError
 from kvarium.heads import Head, stored_head
 from kvarium.recording import tables
-from kvarium.recording.chunks import decompress
+from kvarium.recording.chunks import decompress, open_frames
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import REQUEST_COLUMNS, STEP_COLUMNS, Row
 from kvarium_ledger import codec
@@ -42,6 +42,11 @@ class StoredKeyframe(NamedTuple):
     record: int
     frame: bytes
     stored_bytes: int
+
+
+def chunk_name(row: Row) -> str:
+    """How a chunk is named in an error."""
+    return f"the chunk of records {row['first']} to {row['last']}"
 
 
 def find_row(rows: list[Row], name: str, where: str) -> Row:
@@ -175,7 +180,7 @@ class Reader:
         begin = holding[0] if holding is not None and holding[1] > after else after + 1
         while True:
             query = (
-                sa.select(tables.chunk)
+                sa.select(*tables.columns_of(tables.chunk, self.database.format))
                 .where(columns.session == session, columns.first >= begin)
                 .order_by(columns.first)
                 .limit(1)
@@ -190,10 +195,9 @@ class Reader:
 
     def open_chunk(self, row: Row) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
-        what = f"the chunk of records {row['first']} to {row['last']}"
-        packed = decompress(row["data"], row["bytes"], row["checksum"], what)
+        what = chunk_name(row)
         try:
-            frames = [Frame(stored_head(frame), frame) for frame in codec.unpack(packed)]
+            frames = [Frame(stored_head(frame), frame) for frame in open_frames(row, what)]
         except codec.FrameError as error:
             raise DamagedRecordingError(f"{what}: {error}") from None
         if any(frame.head.record is None for frame in frames):

@@ -4,7 +4,8 @@
 the chunks:
 
     session    one row a session: its Hello, its state, how far it goes
-    chunk      frames as received, packed and compressed, with the range of records, steps, operations and times
+    chunk      frames as received, laid out and compressed, with the range of records, steps, operations and times
+    touched    a row a chunk: which blocks its operations touch (a chunk without one may touch any)
     keyframe   whole states from which a seek begins, made by the server's fold or by the engine
     step       a row a step: usage, tokens, operations by kind
     landmark   a row a step and kind: what a timeline marks
@@ -20,7 +21,7 @@ All numbers are below 2^53. A ``session`` column elsewhere is ``session.number``
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     BigInteger,
@@ -38,11 +39,14 @@ from sqlalchemy import (
 
 from kvarium.recording.index_rows import STEP_COLUMNS
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The version of these tables, kept in the table ``kvarium``. A newer one is refused by name."""
 
 NOTES_SINCE: Final = 2
 """The first format with the tables ``note`` and ``removed``."""
+
+TOUCHED_SINCE: Final = 3
+"""The first format with ``chunk.layout`` and the table ``touched``."""
 
 REMOVING: Final = "removing"
 """The state of a session that is being removed: it is not to be seen any more."""
@@ -137,12 +141,25 @@ chunk = Table(
     _big("bytes", 0),
     # CRC-32 of the compressed bytes
     _big("checksum", 0),
-    # zstd of kvarium_ledger.codec.pack(frames)
+    # the frames, laid out as ``layout`` tells; ``bytes`` is what kvarium_ledger.codec.pack makes of them
     Column("data", LargeBinary, nullable=False),
+    # kvarium.recording.layout: 0 plain, 1 columns end to end, text apart
+    Column("layout", BigInteger, nullable=False, server_default="0"),
     PrimaryKeyConstraint("session", "first"),
 )
 Index("chunk_step", chunk.c.session, chunk.c.last_step)
 Index("chunk_time", chunk.c.session, chunk.c.last_time)
+
+# Apart from the chunks: whoever looks for a block reads these alone.
+touched = Table(
+    "touched",
+    metadata,
+    _big("session", 0),
+    _big("first", 0),
+    # kvarium.recording.touched
+    Column("blocks", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("session", "first"),
+)
 
 keyframe = Table(
     "keyframe",
@@ -271,5 +288,22 @@ removed = Table(
     Column("reason", Text, nullable=False),
 )
 
-INDEX_TABLES: Final = (keyframe, step, landmark, request, content, piece)
+INDEX_TABLES: Final = (touched, keyframe, step, landmark, request, content, piece)
 """The tables that folding the chunks would make again."""
+
+_SINCE: Final = {
+    "chunk.layout": TOUCHED_SINCE,
+    "touched": TOUCHED_SINCE,
+    "note": NOTES_SINCE,
+    "removed": NOTES_SINCE,
+}
+
+
+def has_table(table: Table, format: int) -> bool:
+    """Is a table there in recordings of a format?"""
+    return _SINCE.get(table.name, 1) <= format
+
+
+def columns_of(table: Table, format: int) -> list[Column[Any]]:
+    """The columns that a table has in recordings of a format."""
+    return [column for column in table.c if _SINCE.get(f"{table.name}.{column.name}", 1) <= format]

@@ -1,6 +1,6 @@
 """The one thread that writes a recording.
 
-    append ──▶ batch (≤ 200 ms or ≤ 1 MiB) ──▶ chunk ─┐
+    append ──▶ batch (≤ 200 ms or ≤ 2 MiB) ──▶ chunk ─┐
     index  ──▶ rows, held until their records are in ──┴─▶ one transaction ──▶ on_commit(session, record) ──▶ Ack
     change ──▶ a transaction of its own, between two of those (a note, a part of a removal)
 
@@ -24,7 +24,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from kvarium.errors import KvariumError
 from kvarium.heads import Head
 from kvarium.recording import tables
-from kvarium.recording.chunks import Batch, SealedChunk
+from kvarium.recording.chunks import BATCH_BYTES, Batch, SealedChunk
 from kvarium.recording.database import Database, RecordingGoneError, explain
 from kvarium.recording.index_rows import IndexRows
 from kvarium.recording.jobs import (
@@ -69,7 +69,7 @@ class Writer:
         on_commit: Callable[[int, int], None] = lambda session, record: None,
         on_fault: Callable[[int, RecordingFault | None], None] = lambda session, fault: None,
         batch_seconds: float = 0.2,
-        batch_bytes: int = 1 << 20,
+        batch_bytes: int = BATCH_BYTES,
         memory_bytes: int = 64 << 20,
         retry_seconds: float = 1.0,
     ) -> None:
@@ -308,6 +308,8 @@ class Writer:
             with self.database.writing().begin() as connection:
                 for chunk in chunks:
                     connection.execute(sa.insert(tables.chunk), chunk.row)
+                    if chunk.touched is not None:
+                        connection.execute(sa.insert(tables.touched), chunk.touched)
                     session_counters(connection, chunk)
                 for session, count in lost.items():
                     session_lost(connection, session, count)

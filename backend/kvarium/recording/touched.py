@@ -1,0 +1,44 @@
+"""Which blocks the operations of a chunk touch: their numbers, ascending, as differences.
+
+    operations    fill 7, fill 7, free 3, copy 7 → 12
+    blocks        3 7 12
+    differences   3 4 5        u32, first bytes, second bytes, …: zstd with a checksum
+
+It is the set itself and not a filter: an engine touches the same few blocks again and again, so that it takes some 0.05 bytes an
+operation, less than a filter with one false answer in a hundred.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import zstandard
+
+from kvarium.errors import DamagedRecordingError
+from kvarium.recording.layout import PLANES_U32, backward, forward
+
+_LEVEL: Final = 3
+_WIDTH: Final = 4
+
+
+def encode(columns: Sequence[bytes | memoryview]) -> bytes:
+    """The set of the blocks (u32) in ``columns``."""
+    blocks = np.unique(np.frombuffer(b"".join(columns), dtype="<u4"))
+    raw = forward(np.diff(blocks, prepend=np.uint32(0)).astype("<u4").tobytes(), PLANES_U32)
+    return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(raw)
+
+
+def decode(data: bytes, num_blocks: int, what: str) -> np.ndarray:
+    """``[blocks] u32``, ascending. Raises :class:`DamagedRecordingError`; ``what`` names it there."""
+    try:
+        size = zstandard.frame_content_size(data)
+        if not 0 <= size <= _WIDTH * num_blocks or size % _WIDTH:
+            raise DamagedRecordingError(f"{what}: {size} bytes are no set of at most {num_blocks} blocks")
+        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=size, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise DamagedRecordingError(f"{what}: {error}") from None
+    steps = np.frombuffer(backward(raw, PLANES_U32), dtype="<u4").astype(np.int64)
+    blocks = np.cumsum(steps)
+    if len(blocks) and (bool((steps[1:] == 0).any()) or int(blocks[-1]) >= num_blocks):
+        raise DamagedRecordingError(f"{what}: it is no set of blocks below {num_blocks}")
+    return blocks.astype(np.uint32)
