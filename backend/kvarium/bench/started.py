@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ def started(
             text=True,
             env=os.environ | {"PYTHONUNBUFFERED": "1"},
             start_new_session=True,
-            preexec_fn=die_with_parent(),
+            preexec_fn=die_with_parent(signal.SIGTERM),
         )
         try:
             yield process

@@ -32,9 +32,7 @@ def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
 
     No more memory is taken than ``size`` says, and never more than one frame may have: what is stored may be hostile.
     """
-    _check(data, checksum, what)
-    if not isinstance(size, int):
-        raise DamagedRecordingError(f"{what}: its size is of another type")
+    _check(data, size, checksum, what)
     try:
         # zstandard takes memory for what the data says of itself, whatever it is told to expect.
         told = zstandard.frame_content_size(data)
@@ -47,10 +45,10 @@ def decompress(data: bytes, size: int, checksum: int, what: str) -> bytes:
         raise DamagedRecordingError(f"{what}: {error}") from None
 
 
-def _check(data: bytes, checksum: int, what: str) -> None:
-    if not (isinstance(data, bytes) and isinstance(checksum, int)):
+def _check(data: bytes, size: int, checksum: int, what: str) -> None:
+    if not (isinstance(data, bytes) and isinstance(size, int) and isinstance(checksum, int)):
         # SQLite keeps in a column whatever it was given.
-        raise DamagedRecordingError(f"{what}: its checksum or its data are of another type")
+        raise DamagedRecordingError(f"{what}: its size, its checksum or its data are of another type")
     found = zlib.crc32(data)
     if found != checksum:
         raise DamagedRecordingError(f"{what}: its checksum is {checksum:#010x}, its bytes give {found:#010x}")
@@ -66,7 +64,7 @@ def open_frames(row: dict[str, Any], what: str, with_text: bool = True) -> list[
         return list(codec.unpack(decompress(row["data"], row["bytes"], row["checksum"], what)))
     if layout != COLUMNS:
         raise DamagedRecordingError(f"{what}: nobody knows its layout {layout}")
-    _check(row["data"], row["checksum"], what)
+    _check(row["data"], row["bytes"], row["checksum"], what)
     if row["bytes"] > MAX_BYTES:
         raise DamagedRecordingError(f"{what}: it should have {row['bytes']} bytes (of at most {MAX_BYTES})")
     try:
