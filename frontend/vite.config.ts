@@ -16,7 +16,7 @@ export default defineConfig({
     reportCompressedSize: false,
   },
   worker: { format: 'es' },
-  // The page's fold for node (bench/fold.ts): one module, with the packages that it uses.
+  // The page's fold for node (scripts/bench-fold.ts): one module, with the packages that it uses.
   ssr: { noExternal: true },
   server: {
     host: '127.0.0.1',

@@ -109,8 +109,11 @@ def _built(frontend: Path) -> Path:
             f"no {vite}: the page's fold is built from a clone of the repository, where `make setup` was run"
         )
     output = frontend / "node_modules" / ".kvarium-bench"
-    _run([str(vite), "build", "--ssr", "bench/fold.ts", "--outDir", str(output), "--emptyOutDir"], frontend)
-    return output / "fold.js"
+    _run(
+        [str(vite), "build", "--ssr", "scripts/bench-fold.ts", "--outDir", str(output), "--emptyOutDir"],
+        frontend,
+    )
+    return output / "bench-fold.js"
 
 
 def _run(command: list[str], folder: Path | None) -> str:

@@ -1,5 +1,5 @@
 /**
- * How fast the page's fold is: `node fold.js FRAMES NUM_BLOCKS BLOCK_SIZE`, built and run by `kvarium bench stream`.
+ * How fast the page's fold is: `node bench-fold.js FRAMES NUM_BLOCKS BLOCK_SIZE`, built and run by `kvarium bench stream`.
  *
  * FRAMES is a run of frames, each with its length before it. A batch is decoded, then applied; each is timed by itself.
  * Prints one JSON object.
