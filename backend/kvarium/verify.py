@@ -6,14 +6,18 @@ A session that is being recorded is verified up to where its row goes: what is a
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import DamagedRecordingError
 from kvarium.indexer import Indexer
+from kvarium.recording.block_operations import touched_rows
 from kvarium.recording.database import explain
 from kvarium.recording.index_rows import Row
-from kvarium.recording.reader import Frame, Reader, StoredKeyframe
+from kvarium.recording.reader import Frame, Reader, StoredKeyframe, chunk_name
+from kvarium.recording.touched import decode, missing
 from kvarium_ledger import codec
+from kvarium_ledger.columns import u32
 from kvarium_ledger.digest import differing
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import AnyRecord, Gap, Keyframe, Record, Step
@@ -162,6 +166,8 @@ class _Verification:
         self.fold = Fold(hello.num_blocks, hello.block_size, undoable=False)
         self.at = -1
         self.steps = 0
+        self.touched = touched_rows(reader, session)
+        self.touches: list[np.ndarray] = []
         self.keyframes = self._readable_keyframes()
 
     def _readable_keyframes(self) -> dict[int, StoredKeyframe]:
@@ -189,8 +195,24 @@ class _Verification:
             self.findings.violate(str(error))
             self._lose(row["last"])
             return
+        self.touches = []
         for frame in frames:
             self._frame(frame)
+        self._compare_touched(row)
+
+    def _compare_touched(self, row: Row) -> None:
+        """Whoever looks for a block opens only the chunks that are said to touch it."""
+        data = self.touched.get(row["first"])
+        if data is None:
+            return
+        what = f"the blocks of {chunk_name(row)}"
+        try:
+            absent = missing(decode(data, self.fold.state.blocks.num_blocks, what), self.touches)
+        except DamagedRecordingError as error:
+            self.findings.violate(str(error))
+            return
+        if absent is not None:
+            self.findings.violate(f"{what}: block {absent} is touched there, and missing")
 
     def _frame(self, frame: Frame) -> None:
         number = frame.head.record
@@ -218,6 +240,7 @@ class _Verification:
         if isinstance(record, Step):
             self.findings.operations += len(record.operations.kind)
             self.steps += 1
+            self.touches += [u32(record.operations.block), u32(record.operations.source)]
         elif isinstance(record, Gap):
             self.findings.gaps += 1
             lost = f"records {record.first} to {record.last} are lost"

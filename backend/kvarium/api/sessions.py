@@ -63,7 +63,7 @@ async def _read(call: Callable[[], Any]) -> Any:
         raise HTTPException(503, f"the recording can't be read: {explain(error)}") from None
 
 
-async def _read_of(hub: Hub, session: str, call: Callable[[Reader, int], Any]) -> Any:
+async def read_of(hub: Hub, session: str, call: Callable[[Reader, int], Any]) -> Any:
     """Run a read of one session, wherever it is."""
 
     def read() -> Any:
@@ -140,7 +140,7 @@ async def frames(
     if live is not None and live.ring.covers(after):
         found = [frame for _, frame in live.ring.after(after, limit_bytes)]
     else:
-        found = await _read_of(
+        found = await read_of(
             hub, session, lambda reader, number: reader.frames_after(number, after, limit_bytes)
         )
     return Response(codec.pack(found), media_type="application/octet-stream")
@@ -168,14 +168,14 @@ async def landmarks(
     session: SessionId, hub: HubDependency, kind: Annotated[list[LandmarkKind] | None, Query()] = None
 ) -> Response:
     """Where something happened: a row a step and kind, and one for each note; of these kinds, or of all."""
-    found = await _read_of(hub, session, lambda reader, number: read_landmarks(reader, number, kind))
+    found = await read_of(hub, session, lambda reader, number: read_landmarks(reader, number, kind))
     return JSON({"landmarks": found})
 
 
 @router.get("/sessions/{session}/requests")
 async def requests(session: SessionId, hub: HubDependency) -> Response:
     """Requests, in the order of submission."""
-    return JSON({"requests": await _read_of(hub, session, Reader.requests)})
+    return JSON({"requests": await read_of(hub, session, Reader.requests)})
 
 
 @router.get("/sessions/{session}/contents")
@@ -185,7 +185,7 @@ async def contents(
     content: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 53)]], Query(max_length=1000)],
 ) -> Response:
     """Token ids, parents and extra keys of contents, by their ids; one that is not recorded is left out."""
-    found = await _read_of(hub, session, lambda reader, number: read_contents(reader, number, content))
+    found = await read_of(hub, session, lambda reader, number: read_contents(reader, number, content))
     return JSON({"contents": found})
 
 
@@ -215,7 +215,7 @@ async def sequence_tokens(
     """The prompt of a sequence and the tokens that it sampled, as of a record (without one: the last committed)."""
     await hub.settle(session, record)
     return JSON(
-        await _read_of(hub, session, lambda reader, number: read_sequence(reader, number, sequence, record))
+        await read_of(hub, session, lambda reader, number: read_sequence(reader, number, sequence, record))
     )
 
 
@@ -226,7 +226,7 @@ async def request_tokens(
     """The prompt of a request, and for each of its sequences the tokens that it sampled itself, as of a record."""
     await hub.settle(session, record)
     return JSON(
-        await _read_of(hub, session, lambda reader, number: read_transcript(reader, number, request, record))
+        await read_of(hub, session, lambda reader, number: read_transcript(reader, number, request, record))
     )
 
 

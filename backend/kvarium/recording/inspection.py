@@ -6,6 +6,7 @@
     values      each of its column's type, numbers below 2^53, text that is text, all of the one session
     session     its hello, whose version is known here; a pool that a machine can hold
     chunks      checksum, size (never more than is told, nor than fits), every frame decoded, in order, as its row tells
+    touched     no block that a chunk's operations touch is missing there
     keyframes   the same, and each is a state of this pool
 
 What it can't tell is whether the records are *lawful*: whoever folds them sees that, record by record (``kvarium
@@ -25,12 +26,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import DamagedRecordingError, KvariumError, NotARecordingError
-from kvarium.recording import schema, sqlite_file, tables
+from kvarium.recording import schema, sqlite_file, tables, touched
+from kvarium.recording.block_operations import touched_rows
 from kvarium.recording.chunks import ranges
 from kvarium.recording.database import Database, explain, readable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.notes import MAX_NOTES
-from kvarium.recording.reader import Frame, Reader
+from kvarium.recording.reader import Frame, Reader, chunk_name
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import SequenceCreated
@@ -240,12 +242,14 @@ class _Inspection:
         last: int | None = None
         records = operations = steps = 0
         first: int | None = None
+        stored = touched_rows(reader, row["number"])
         for chunk in reader.chunk_rows(row["number"]):
             self.check_time()
             # Its columns, taken apart and put together: at most twice.
             self.expand(2 * chunk["bytes"])
             frames = reader.open_chunk(chunk)
-            what = f"the chunk of records {chunk['first']} to {chunk['last']}"
+            what = chunk_name(chunk)
+            touches: list[np.ndarray] = []
             for name, value in ranges([frame.head for frame in frames]).items():
                 if chunk[name] != value:
                     raise DamagedRecordingError(f"{what}: its row tells {name} {chunk[name]}, it has {value}")
@@ -255,10 +259,18 @@ class _Inspection:
                 if last is not None and number <= last:
                     raise DamagedRecordingError(f"{what}: record {number} follows record {last}")
                 first, last = number if first is None else first, number
-                self.frame(frame, row["num_blocks"])
+                touches += self.frame(frame, row["num_blocks"])
                 records += 1
                 operations += frame.head.operations
                 steps += frame.head.type == "step"
+            blocks = stored.pop(chunk["first"], None)
+            if blocks is not None:
+                told_blocks = touched.decode(blocks, row["num_blocks"], f"the blocks of {what}")
+                absent = touched.missing(told_blocks, touches)
+                if absent is not None:
+                    raise DamagedRecordingError(
+                        f"the blocks of {what}: block {absent} is touched there, and missing"
+                    )
         told = (row["first_record"], row["last_record"], row["records"], row["operations"], row["steps"])
         found = (first, last, records, operations, steps)
         if told != found:
@@ -281,7 +293,8 @@ class _Inspection:
                 raise DamagedRecordingError(f"the keyframe at record {stored['record']} is none")
             self.state(keyframe, row["num_blocks"])
 
-    def frame(self, frame: Frame, num_blocks: int) -> None:
+    def frame(self, frame: Frame, num_blocks: int) -> list[np.ndarray]:
+        """Check a record; the columns of the blocks that it touches."""
         what = f"record {frame.head.record}"
         record = codec.open_frame(frame.bytes)
         if not isinstance(record, Record) or record.record != frame.head.record:
@@ -296,7 +309,8 @@ class _Inspection:
             for decision in record.decisions:
                 if isinstance(decision, SequenceCreated):
                     _check_parent(decision, what)
-        elif isinstance(record, Text):
+            return [columns.block, columns.source]
+        if isinstance(record, Text):
             for column in (record.content, record.tokens, record.sampled, record.pieces.token):
                 u32(column)
             for prompt in record.prompts:
@@ -305,6 +319,7 @@ class _Inspection:
                 raise DamagedRecordingError(f"{what}: its pieces are not as many as their tokens")
         elif isinstance(record, Keyframe):
             self.state(record, num_blocks)
+        return []
 
     def state(self, keyframe: Keyframe, num_blocks: int) -> None:
         """Its columns are as long as they must be, and what they name is there."""

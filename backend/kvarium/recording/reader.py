@@ -148,16 +148,19 @@ class Reader:
 
     # -- frames -----------------------------------------------------------------------------------------------------
 
-    def frames(self, session: int, after: int = -1, through: int | None = None) -> Iterator[Frame]:
+    def frames(
+        self, session: int, after: int = -1, through: int | None = None, with_text: bool = True
+    ) -> Iterator[Frame]:
         """The frames of records after ``after`` (and up to ``through``), chunk by chunk.
 
+        Without text those of text records are left out where they stand apart, which takes about half the time.
         Raises :class:`DamagedRecordingError` at a chunk that is not what was written; who wants to go on past it
         uses :meth:`chunk_rows` and :meth:`open_chunk`.
         """
         for row in self.chunk_rows(session, after):
             if through is not None and row["first"] > through:
                 return
-            for frame in self.open_chunk(row):
+            for frame in self.open_chunk(row, with_text):
                 record = frame.head.record
                 assert record is not None
                 if record <= after:
@@ -193,15 +196,17 @@ class Reader:
             # However damaged the row is, it must not be read again.
             begin = max(row["first"], row["last"]) + 1
 
-    def open_chunk(self, row: Row) -> list[Frame]:
+    def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
         what = chunk_name(row)
         try:
-            frames = [Frame(stored_head(frame), frame) for frame in open_frames(row, what)]
+            frames = [Frame(stored_head(frame), frame) for frame in open_frames(row, what, with_text)]
         except codec.FrameError as error:
             raise DamagedRecordingError(f"{what}: {error}") from None
         if any(frame.head.record is None for frame in frames):
             raise DamagedRecordingError(f"{what}: it holds something that is no record")
+        if not with_text:
+            return frames
         ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
         if ends != (row["first"], row["last"], row["records"]):
             raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")

@@ -75,8 +75,15 @@ def open_session(connection: sa.Connection, hello: Hello, frame: bytes) -> Opene
     return Opened(known["number"], -1 if last is None else last, dict(known))
 
 
-def session_counters(connection: sa.Connection, chunk: SealedChunk) -> None:
-    """Count a chunk in its session."""
+def insert_chunk(connection: sa.Connection, chunk: SealedChunk) -> None:
+    """Store a chunk, and count it in its session."""
+    connection.execute(sa.insert(tables.chunk), chunk.row)
+    if chunk.touched is not None:
+        connection.execute(sa.insert(tables.touched), chunk.touched)
+    _count(connection, chunk)
+
+
+def _count(connection: sa.Connection, chunk: SealedChunk) -> None:
     columns = tables.session.c
     changes: dict[str, Any] = {
         "first_record": sa.func.coalesce(columns.first_record, chunk.first),

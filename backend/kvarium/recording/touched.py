@@ -42,3 +42,10 @@ def decode(data: bytes, num_blocks: int, what: str) -> np.ndarray:
     if len(blocks) and (bool((steps[1:] == 0).any()) or int(blocks[-1]) >= num_blocks):
         raise DamagedRecordingError(f"{what}: it is no set of blocks below {num_blocks}")
     return blocks.astype(np.uint32)
+
+
+def missing(blocks: np.ndarray, touches: Sequence[np.ndarray]) -> int | None:
+    """A block that operations touch (``touches``: ``[n] u32`` each) and that is not in the set ``blocks``; None: there is none."""
+    wanted = np.unique(np.concatenate([np.zeros(0, dtype=np.uint32), *touches]))
+    absent = wanted[~np.isin(wanted, blocks, assume_unique=True)]
+    return int(absent[0]) if len(absent) else None

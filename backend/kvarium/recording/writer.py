@@ -40,10 +40,10 @@ from kvarium.recording.jobs import (
 )
 from kvarium.recording.statements import (
     Opened,
+    insert_chunk,
     insert_index,
     mark_interrupted,
     open_session,
-    session_counters,
     session_lost,
     session_state,
 )
@@ -307,10 +307,7 @@ class Writer:
             self.database.check_place()
             with self.database.writing().begin() as connection:
                 for chunk in chunks:
-                    connection.execute(sa.insert(tables.chunk), chunk.row)
-                    if chunk.touched is not None:
-                        connection.execute(sa.insert(tables.touched), chunk.touched)
-                    session_counters(connection, chunk)
+                    insert_chunk(connection, chunk)
                 for session, count in lost.items():
                     session_lost(connection, session, count)
                 for rows in index:

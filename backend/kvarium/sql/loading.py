@@ -89,6 +89,7 @@ class Loading:
             self._number,
             whole or Steps(),
             any(builder.needs_text for builder in builders.values()),
+            self._block(builders),
         )
         for item in walk:
             self._progress(walk.done, walk.total)
@@ -107,6 +108,12 @@ class Loading:
         self._progress(walk.total, walk.total)
         for name, builder in builders.items():
             self._insert(name, builder.finish())
+
+    def _block(self, builders: dict[str, Builder]) -> int | None:
+        """The block that alone is read; a request is known only to who reads all."""
+        read = self._reads.get("block_event")
+        alone = read is not None and set(builders) == {"block_event"} and "request" not in read.columns
+        return read.block if read is not None and alone else None
 
     # -- into DuckDB ------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""What a query reads, by DuckDB's own plan for it: tables, columns of each, and a range of steps where it gives one.
+"""What a query reads, by DuckDB's own plan for it: tables, columns of each, a range of steps or a block where it gives one.
 
     SELECT block FROM block_event WHERE kind = 'evict' AND step BETWEEN 10 AND 20
     └ SEQ_SCAN block_event · Projections: block · Filters: ((step >= 10) AND (step <= 20)), (kind = 'evict')
@@ -19,15 +19,22 @@ from kvarium.sql.schema import TABLES
 from kvarium.sql.walk import Steps
 
 _EXPLAIN: Final = "EXPLAIN (FORMAT JSON) "
+_BLOCK: Final = re.compile(r"block = (\d{1,10})")
 _BOUND: Final = re.compile(r"step (>=|<=|>|<|=) (-?\d{1,15})")
 
 
 @dataclass
 class Read:
-    """What is read of one table."""
+    """What is read of one table; ``block``: only rows of this block (None: of all)."""
 
     columns: set[str] = field(default_factory=set)
     steps: Steps = field(default_factory=Steps)
+    block: int | None = None
+
+    def joined(self, other: "Read") -> "Read":
+        """What holds both."""
+        block = self.block if self.block == other.block else None
+        return Read(self.columns | other.columns, self.steps.joined(other.steps), block)
 
 
 def read_by(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> dict[str, Read]:
@@ -59,13 +66,9 @@ def _collect(node: dict[str, Any], found: dict[str, Read]) -> None:
         columns = set(_listed(info.get("Projections"))) & set(TABLES[name].names)
         for text in filters:
             columns |= {column for column in TABLES[name].names if re.search(rf"\b{column}\b", text)}
-        steps = _range(filters)
+        read = Read(columns, _range(filters), _block(filters) if name == "block_event" else None)
         before = found.get(name)
-        found[name] = (
-            Read(columns, steps)
-            if before is None
-            else Read(before.columns | columns, before.steps.joined(steps))
-        )
+        found[name] = read if before is None else before.joined(read)
     for child in node.get("children", ()):
         _collect(child, found)
 
@@ -76,11 +79,22 @@ def _listed(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list) else [str(value)]
 
 
+def _plain(filters: list[str]) -> list[str]:
+    """What must all hold, each without text in it."""
+    return [part for text in filters if "'" not in text for part in _conjuncts(text)]
+
+
+def _block(filters: list[str]) -> int | None:
+    """The one block that passes all filters, where one says so plainly."""
+    told = [found[1] for part in _plain(filters) if (found := _BLOCK.fullmatch(part))]
+    return int(told[0]) if told else None
+
+
 def _range(filters: list[str]) -> Steps:
     """The steps that pass all filters, as far as they are plain bounds."""
     first: int | None = None
     last: int | None = None
-    for bound in (part for text in filters if "'" not in text for part in _conjuncts(text)):
+    for bound in _plain(filters):
         found = _BOUND.fullmatch(bound)
         if found is None:
             continue

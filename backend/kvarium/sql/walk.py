@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from kvarium.errors import DamagedRecordingError
+from kvarium.recording.block_operations import places
 from kvarium.recording.reader import Frame, Reader
 from kvarium_ledger.columns import u32
 from kvarium_ledger.decisions import SequenceCreated
@@ -96,15 +97,21 @@ class Walk:
     """Reads a session from the last keyframe before ``steps`` up to their end.
 
     Iterating gives each :class:`Batch`, :class:`Keyframe` and :class:`Gap` (also for records that are missing, without an
-    entry of their own) in order. ``with_text``: text records too. ``done`` of ``total`` records are read.
+    entry of their own) in order. ``with_text``: text records too. ``block``: chunks whose operations do not touch this block
+    may be left out. ``done`` of ``total`` records are read.
     """
 
-    def __init__(self, reader: Reader, session: int, steps: Steps, with_text: bool) -> None:
+    def __init__(
+        self, reader: Reader, session: int, steps: Steps, with_text: bool, block: int | None = None
+    ) -> None:
         row = reader.session(session)
         self._reader = reader
         self._session = session
         self._steps = steps
         self._with_text = with_text
+        self._block = block
+        self._num_blocks = int(row["num_blocks"])
+        self._skipped = -1
         self._last = -1 if row["last_record"] is None else int(row["last_record"])
         self._first = -1 if row["first_record"] is None else int(row["first_record"])
         self.done = 0
@@ -120,8 +127,9 @@ class Walk:
         if keyframe is not None:
             yield keyframe
         batch, operations, size = Batch(), 0, 0
-        for frame in self._reader.frames(self._session, after, self._last):
+        for frame in self._frames(after):
             number = frame.head.record or 0
+            previous = max(previous, self._skipped)
             if number != previous + 1 and frame.head.type != "gap":
                 yield batch
                 batch, operations, size = Batch(), 0, 0
@@ -157,6 +165,38 @@ class Walk:
                 assert isinstance(found, (Gap, Keyframe))
                 yield found
         yield batch
+
+    def _frames(self, after: int) -> Iterator[Frame]:
+        """The frames after a record, without those of chunks that are left out, the last of which is then ``_skipped``.
+
+        Never left out is a chunk in or before which records are missing: what follows it begins anew, from a keyframe.
+        """
+        if self._block is None:
+            yield from self._reader.frames(self._session, after, self._last)
+            return
+        previous = after
+        known = after < 0 or after >= self._first
+        for place in places(self._reader, self._session):
+            if place.first > self._last:
+                return
+            if place.last <= after:
+                continue
+            known = known and place.first <= previous + 1
+            complete = place.records == place.last - place.first + 1
+            can_skip = known and complete and place.first > after + 1
+            if can_skip and not place.may_touch(self._block, self._num_blocks):
+                previous = self._skipped = min(place.last, self._last)
+                continue
+            through = min(place.last, self._last)
+            begin = max(after, place.first - 1)
+            for frame in self._reader.frames(self._session, begin, through):
+                number = frame.head.record or 0
+                if frame.head.type == "keyframe":
+                    known = True
+                elif frame.head.type == "gap" or number != previous + 1:
+                    known = False
+                previous = number
+                yield frame
 
     def _begin(self) -> tuple[int, Keyframe | None]:
         """After which record to read, and the keyframe that holds the state there."""
