@@ -121,7 +121,12 @@ export class Transport {
     const { stalled } = player;
     const wanted = player.next(performance.now(), !navigator.moving && !this.isHeld);
     if (player.stalled !== stalled) session.changed();
-    if (this.isEnd(wanted)) {
+    const { beside } = navigator;
+    void beside.ahead(series.get('record', Math.min(player.ahead + 1, lastStep)));
+    // No further than what is here, while more is on its way: so no record is passed over.
+    const { halt } = beside;
+    this.isHeld = halt !== null && series.get('record', Math.min(wanted.step, lastStep)) > halt;
+    if (!this.isHeld && this.isEnd(wanted)) {
       this.player = null;
       if (session.head.link === 'replay') {
         session.mode = 'at';
@@ -129,11 +134,6 @@ export class Transport {
       } else session.toLiveEnd();
       return false;
     }
-    const { beside } = navigator;
-    void beside.ahead(series.get('record', Math.min(player.ahead + 1, lastStep)));
-    // No further than what is here, while more is on its way: so no record is passed over.
-    const { halt } = beside;
-    this.isHeld = halt !== null && series.get('record', wanted.step) > halt;
     const place = this.isHeld ? whole(series.last('record', halt!)) : wanted;
     const { step, operation } = this.place;
     const isWithin = place.step === step && operation !== null;
