@@ -127,18 +127,21 @@ def _first_step(reader: Reader, session: int) -> int:
 
 
 def _stored_bytes(reader: Reader, session: int, first: int, last: int) -> int:
-    """How many bytes are stored of the records ``first`` to ``last``, their keyframes among them."""
+    """About how many bytes are stored of the records ``first`` to ``last``, their keyframes among them."""
     chunk, keyframe = tables.chunk.c, tables.keyframe.c
-    queries = (
-        sa.select(sa.func.sum(sa.func.length(chunk.data))).where(
-            chunk.session == session, chunk.last >= first, chunk.first <= last
-        ),
-        sa.select(sa.func.sum(sa.func.length(keyframe.data))).where(
-            keyframe.session == session, keyframe.record >= first, keyframe.record < last
-        ),
+    chunks = sa.select(chunk.first, chunk.last, sa.func.length(chunk.data)).where(
+        chunk.session == session, chunk.last >= first, chunk.first <= last
+    )
+    keyframes = sa.select(sa.func.sum(sa.func.length(keyframe.data))).where(
+        keyframe.session == session, keyframe.record >= first, keyframe.record < last
     )
     with reader.database.engine.connect() as connection:
-        return sum(int(connection.execute(query).scalar() or 0) for query in queries)
+        size = int(connection.execute(keyframes).scalar() or 0)
+        for begin, end, stored in connection.execute(chunks):
+            # Of a chunk at an end of the part only some records are taken.
+            taken = min(last, end) - max(first, begin) + 1
+            size += stored * taken // (end - begin + 1)
+    return size
 
 
 def _state_before(reader: Reader, session: int, num_blocks: int, record: int) -> Keyframe:
