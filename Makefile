@@ -16,7 +16,7 @@ FETCH := .venv/bin/kvarium models fetch $(MODEL)
 DEMO := demo
 endif
 FRONTEND_SOURCES := $(shell find frontend/src frontend/public frontend/index.html frontend/package-lock.json \
-	frontend/vite.config.ts frontend/tsconfig.json -type f 2>/dev/null)
+	frontend/vite.config.ts frontend/vite.page.config.ts frontend/tsconfig.json -type f 2>/dev/null)
 # More arguments for pytest: make test PYTEST_ARGS="-k pool -x"
 PYTEST_ARGS ?=
 
@@ -30,8 +30,13 @@ backend/kvarium/static/index.html: $(FRONTEND_SOURCES)
 	@cd frontend && npm run --silent build -- --logLevel warn
 	@touch $@
 
-build: setup ## the front end, into backend/kvarium/static
-	@$(MAKE) --no-print-directory --silent backend/kvarium/static/index.html
+# The page that an export puts a recording into: one file, with script and style in it.
+backend/kvarium/exported/index.html: $(FRONTEND_SOURCES)
+	@cd frontend && npm run --silent build:page -- --logLevel warn
+	@touch $@
+
+build: setup ## the front end, into backend/kvarium/static, and the page of exports beside it
+	@$(MAKE) --no-print-directory --silent backend/kvarium/static/index.html backend/kvarium/exported/index.html
 
 model: setup ## the model of the demo and of the tests, into the user's cache
 	@$(FETCH)
@@ -73,6 +78,6 @@ screenshots: build model ## docs/screenshots, from a real engine and a real brow
 	@.venv/bin/python scripts/screenshots.py
 
 clean: ## what was built here (the environments in the user's cache stay)
-	@rm -rf .venv .venv-light dist build test-results backend/kvarium/static frontend/node_modules frontend/dist \
+	@rm -rf .venv .venv-light dist build test-results backend/kvarium/static backend/kvarium/exported frontend/node_modules frontend/dist \
 		.pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	@find engine backend tests scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -12,7 +12,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class FrontendBuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Run ``npm ci`` and ``npm run build`` unless ``backend/kvarium/static`` has been built already.
+    """Run ``npm ci`` and the builds of the page and of the one that is exported, unless both are there already.
 
     An editable install and an sdist build nothing. ``KVARIUM_SKIP_FRONTEND=1`` makes a wheel without pages.
     """
@@ -22,7 +22,8 @@ class FrontendBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name != "wheel" or version == "editable":
             return
         root = Path(self.root)
-        if (root / "backend" / "kvarium" / "static" / "index.html").is_file():
+        pages = root / "backend" / "kvarium"
+        if all((pages / built / "index.html").is_file() for built in ("static", "exported")):
             return
         if os.environ.get("KVARIUM_SKIP_FRONTEND") == "1":
             self.app.display_warning("the front end is left out (KVARIUM_SKIP_FRONTEND=1)")
@@ -30,10 +31,11 @@ class FrontendBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         npm = shutil.which("npm")
         if npm is None:
             raise RuntimeError(
-                "backend/kvarium/static is missing and npm is not installed: install Node 20 or newer, "
+                "backend/kvarium/static or exported is missing and npm is not installed: install Node 20 or newer, "
                 "or set KVARIUM_SKIP_FRONTEND=1 for a wheel without pages"
             )
         frontend = root / "frontend"
         if not (frontend / "node_modules").is_dir():
             subprocess.run([npm, "ci", "--no-audit", "--no-fund"], cwd=frontend, check=True)
-        subprocess.run([npm, "run", "build"], cwd=frontend, check=True)
+        for build in ("build", "build:page"):
+            subprocess.run([npm, "run", build], cwd=frontend, check=True)

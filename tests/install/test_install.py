@@ -77,6 +77,7 @@ def test_wheel_has_the_packages_and_the_page(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
     assert tops == {"kvarium", "kvarium_engine", "kvarium_ledger"}
     assert "kvarium/static/index.html" in names
+    assert "kvarium/exported/index.html" in names
     assert "kvarium_engine/workload/demo_prompts.toml" in names
     assert "kvarium/recording/migrations/r1_first.py" in names
     assert any(name.startswith("kvarium/static/assets/") and name.endswith(".js") for name in names)

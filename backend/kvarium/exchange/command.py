@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kvarium.errors import KvariumError
 from kvarium.recording_options import Db, SessionOrFile, reading_session, say
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ class Format(StrEnum):
     parquet = "parquet"
     jsonl = "jsonl"
     perfetto = "perfetto"
+    html = "html"
 
 
 _SUFFIX = {
@@ -31,6 +33,7 @@ _SUFFIX = {
     Format.parquet: ".parquet",
     Format.jsonl: ".jsonl",
     Format.perfetto: ".trace.json",
+    Format.html: ".html",
 }
 
 
@@ -46,7 +49,8 @@ def export(
         Format,
         typer.Option(
             help="kvarium: one file that `kvarium view` opens. parquet: a folder with a file a table, those of `kvarium sql`. "
-            "jsonl: a line a decision and operation. perfetto: a trace that ui.perfetto.dev opens."
+            "jsonl: a line a decision and operation. perfetto: a trace that ui.perfetto.dev opens. "
+            "html: one page that opens from disk and replays without a server."
         ),
     ] = Format.kvarium,
     output: Annotated[
@@ -59,16 +63,28 @@ def export(
             show_default=False,
         ),
     ] = None,
+    from_step: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="STEP", help="html: the first step of the page.", show_default=False),
+    ] = None,
+    to_step: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="STEP", help="html: the last step of the page.", show_default=False),
+    ] = None,
 ) -> None:
-    """Write a session as one file, or as tables, lines or a trace for other programs. There is never half a file."""
+    """Write a session as one file, as tables, lines or a trace for other programs, or as a page. There is never half a file."""
     from kvarium import terminal
     from kvarium.exchange.output import written
     from kvarium.recording.export import file_name
 
+    if format is not Format.html and (from_step, to_step) != (None, None):
+        raise KvariumError(
+            f"--from-step and --to-step take a part with --format html; {format} is written whole"
+        )
     with reading_session(session, db) as (reader, number):
         row = reader.session(number)
         place = output or Path(file_name(row["name"], row["id"])).with_suffix(_SUFFIX[format])
-        export_to = _exporter(format)
+        export_to = _page_exporter(from_step, to_step) if format is Format.html else _exporter(format)
         with written(place) as unfinished, terminal.progress_bar("exporting") as progress:
             export_to(reader, number, unfinished, progress)
     say(f"{place}: {terminal.size(_size(place))}")
@@ -94,6 +110,23 @@ def _exporter(format: Format) -> "Callable[[Reader, int, Path, Progress], None]"
     from kvarium.exchange.trace import export_trace
 
     return export_trace
+
+
+def _page_exporter(
+    from_step: int | None, to_step: int | None
+) -> "Callable[[Reader, int, Path, Progress], None]":
+    """What writes a page of some steps."""
+    from kvarium import terminal
+    from kvarium.exchange.page import export_page
+    from kvarium.exchange.page_plan import at_rest, plan_page
+
+    def write(reader: "Reader", session: int, path: Path, progress: Progress) -> None:
+        with at_rest(reader, session, path.parent) as (found, number):
+            plan = plan_page(found, number, from_step, to_step)
+            say(f"the page will take about {terminal.size(plan.about_bytes)}")
+            export_page(found, plan, path, progress)
+
+    return write
 
 
 def _size(place: Path) -> int:

@@ -13,6 +13,7 @@ import {
   setPace,
   stepBy,
 } from './clock';
+import { isEmbedded } from './embedded';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
 import { focusPanel, keysShown, showPanel } from './layout';
 import { clearSelection } from './selection';
@@ -28,11 +29,13 @@ export interface Command {
   readonly group: Group;
   readonly run: () => void;
   readonly enabled?: () => boolean;
+  /** It asks a server, so a page that holds its recording does not have it. */
+  readonly needsServer?: true;
 }
 
 const inSession = (): boolean => current.peek() !== null;
 
-export const COMMANDS: readonly Command[] = [
+const ALL: readonly Command[] = [
   { id: 'play', keys: ['Space'], group: 'view', run: playOrPause },
   { id: 'forward', keys: ['.'], group: 'view', run: () => stepBy(1) },
   { id: 'back', keys: [','], group: 'view', run: () => stepBy(-1) },
@@ -53,6 +56,7 @@ export const COMMANDS: readonly Command[] = [
     keys: ['Shift+Space'],
     group: 'engine',
     run: () => void holdOrRelease(),
+    needsServer: true,
     enabled: () => canControl.peek(),
   },
   {
@@ -60,6 +64,7 @@ export const COMMANDS: readonly Command[] = [
     keys: ['Shift+Enter'],
     group: 'engine',
     run: () => void stepEngine(),
+    needsServer: true,
     enabled: () => canControl.peek(),
   },
   {
@@ -67,18 +72,19 @@ export const COMMANDS: readonly Command[] = [
     keys: ['R'],
     group: 'engine',
     run: () => void resetPrefixCache(),
+    needsServer: true,
     enabled: () => canReset.peek(),
   },
   { id: 'tables', keys: ['1'], group: 'panels', run: () => showPanel('tables') },
   { id: 'scheduler', keys: ['2'], group: 'panels', run: () => showPanel('scheduler') },
-  { id: 'playground', keys: ['p'], group: 'panels', run: () => showPanel('playground') },
+  { id: 'playground', keys: ['p'], group: 'panels', run: () => showPanel('playground'), needsServer: true },
   { id: 'map', keys: ['3'], group: 'panels', run: () => showPanel('map') },
   { id: 'events', keys: ['4'], group: 'panels', run: () => showPanel('events') },
   { id: 'queue', keys: ['5'], group: 'panels', run: () => focusPanel('queue') },
   { id: 'inspector', keys: ['6'], group: 'panels', run: () => focusPanel('inspector') },
   { id: 'timeline', keys: ['7'], group: 'panels', run: () => focusPanel('timeline') },
   { id: 'theme', keys: ['t'], group: 'panels', run: toggleTheme },
-  { id: 'sessions', keys: ['s'], group: 'panels', run: closeSession },
+  { id: 'sessions', keys: ['s'], group: 'panels', run: closeSession, needsServer: true },
   { id: 'keys', keys: ['?'], group: 'panels', run: () => toggleKeys() },
   {
     id: 'next',
@@ -94,6 +100,8 @@ export const COMMANDS: readonly Command[] = [
   },
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
 ];
+
+export const COMMANDS = ALL.filter(({ needsServer }) => !isEmbedded || needsServer !== true);
 
 /** These work without a session too. */
 const ANYWHERE = new Set<Command['id']>(['keys', 'theme', 'clear']);

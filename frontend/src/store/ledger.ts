@@ -16,7 +16,9 @@ import type { Landmark } from '../worker/landmarks';
 import type { Destination } from '../worker/place';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
+import { recording } from './embedded';
 import { afterFrame, beforeFrame, reducedMotion } from './frame';
+import { startLedgerWorker } from './ledger-worker';
 import { picture } from './picture';
 import { selection } from './selection';
 
@@ -94,10 +96,7 @@ export const wantToken = signal<Wants['token']>(null);
 
 // -- the worker -----------------------------------------------------------------------------------------------------
 
-const worker = new Worker(new URL('../worker/worker.ts', import.meta.url), {
-  type: 'module',
-  name: 'ledger',
-});
+const worker = startLedgerWorker();
 const questions = new Map<number, (value: unknown) => void>();
 let lastQuestion = 0;
 let openSession: string | null = null;
@@ -259,7 +258,7 @@ export function openLedger(opening: Opening): void {
   openSession = opening.id;
   const { id, live, to, lastStep, lastRecord } = opening;
   const api = new URL('api/', document.baseURI).href;
-  tell({ kind: 'open', session: id, api, live, to, lastStep, lastRecord });
+  tell({ kind: 'open', session: id, api, live, to, lastStep, lastRecord, recording });
 }
 
 export function closeLedger(): void {

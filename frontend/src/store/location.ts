@@ -4,6 +4,7 @@ import { effect } from '@preact/signals';
 import { text } from '../text';
 import type { Destination } from '../worker/place';
 import { follow, jumps } from './clock';
+import { isEmbedded } from './embedded';
 import { isLive, position, tell } from './ledger';
 import { say } from './remark';
 import { NOTHING, selection } from './selection';
@@ -80,7 +81,8 @@ function present(): Place {
   const { mode, step, operation, target } = position.peek();
   const stands = session !== null && mode === 'at' && step >= 0;
   return {
-    session: session?.id ?? null,
+    // The page that holds its session need not name it.
+    session: isEmbedded ? null : (session?.id ?? null),
     step: stands ? (target ?? step) : null,
     op: stands ? operation : null,
     block,
@@ -116,14 +118,16 @@ async function restore(first: boolean): Promise<void> {
     const wrong = wrongStep(location.search);
     if (wrong !== null) say(text.stage.wrongStep(wrong), true);
     const open = current.peek();
-    if (open === null || open.id !== place.session) {
+    if (open === null || (!isEmbedded && open.id !== place.session)) {
       const sessions = await loadSessions();
       const live =
         first && place.session === null ? sessions.find((each) => each.state === 'live') : undefined;
-      const wanted: SessionInfo | undefined = sessions.find((each) => each.id === place.session) ?? live;
+      const own = isEmbedded ? sessions[0] : undefined;
+      const wanted: SessionInfo | undefined =
+        own ?? sessions.find((each) => each.id === place.session) ?? live;
       if (wanted === undefined) {
         if (listing.peek().state === 'ready') unknownSession.value = place.session;
-        if (first && place.session === null) awaitFirst();
+        if (first && place.session === null && !isEmbedded) awaitFirst();
         if (open !== null) closeSession();
         return;
       }

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { Destination } from '../worker/place';
+import { embedded, isEmbedded } from './embedded';
 import { closeLedger, openLedger, position } from './ledger';
 import { clearSelection, type Selection, selection } from './selection';
 
@@ -48,6 +49,11 @@ export function apiUrl(path: string): string {
 }
 
 export async function loadSessions(): Promise<readonly SessionInfo[]> {
+  if (isEmbedded) {
+    const sessions = embedded === null ? [] : [embedded.session];
+    listing.value = { state: 'ready', sessions };
+    return sessions;
+  }
   try {
     const response = await fetch(apiUrl('sessions'));
     if (!response.ok) throw new Error(`status ${response.status}`);
@@ -86,7 +92,7 @@ export const fileSize = signal<number | null>(null);
 
 export async function loadFileSize(): Promise<void> {
   const open = current.peek();
-  if (open === null) return;
+  if (open === null || isEmbedded) return;
   try {
     const response = await fetch(apiUrl(`sessions/${encodeURIComponent(open.id)}`));
     const told = (await response.json()) as { file_bytes?: number };
@@ -156,7 +162,7 @@ export function dismissNewcomer(): void {
 /** Look for a session that is live now and was not when the one that is shown was opened. */
 export async function lookForNewcomer(): Promise<void> {
   const open = current.peek();
-  if (open === null || document.hidden) return;
+  if (open === null || document.hidden || isEmbedded) return;
   try {
     const response = await fetch(apiUrl('sessions'));
     if (!response.ok) return;

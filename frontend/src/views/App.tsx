@@ -1,6 +1,7 @@
 /** The whole page: the list of sessions, or one of them. */
 
 import { useEffect } from 'preact/hooks';
+import { isEmbedded } from '../store/embedded';
 import { left } from '../store/layout';
 import { isLive } from '../store/ledger';
 import { current, lookForNewcomer } from '../store/sessions';
@@ -12,7 +13,7 @@ import { Inspector } from './Inspector';
 import { KeysOverlay } from './KeysOverlay';
 import { Left } from './Left';
 import { Sessions } from './Sessions';
-import { Alarm, Banners, Cover } from './Stage';
+import { Alarm, Banners, Cover, NoRecording } from './Stage';
 import { TokenCard } from './TokenCard';
 import { Timeline } from './timeline/Timeline';
 
@@ -23,10 +24,11 @@ export function App() {
   }, [name]);
   const finished = current.value !== null && !isLive.value;
   useEffect(() => {
-    if (!finished) return;
+    if (!finished || isEmbedded) return;
     const timer = setInterval(() => void lookForNewcomer(), 5000);
     return () => clearInterval(timer);
   }, [finished]);
+  if (current.value === null && isEmbedded) return <NoRecording />;
   if (current.value === null) {
     return (
       <>

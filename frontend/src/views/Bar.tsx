@@ -3,6 +3,7 @@
 import { useComputed } from '@preact/signals';
 import { integer } from '../format';
 import { commandById } from '../store/commands';
+import { isEmbedded } from '../store/embedded';
 import { held } from '../store/engine';
 import { keysShown } from '../store/layout';
 import {
@@ -161,9 +162,13 @@ export function Bar() {
   return (
     <header class={`bar ${held.value ? 'held' : ''}`}>
       <h1 class="unseen">{`${text.product} · ${current.value?.name ?? ''}`}</h1>
-      <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
+      {isEmbedded ? (
         <Logo />
-      </button>
+      ) : (
+        <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
+          <Logo />
+        </button>
+      )}
       <Badge />
       <Name />
       <Transport />

@@ -1,6 +1,7 @@
 /** One line of what can be trusted and how it goes. */
 
 import { bytes, clock, integer, moment, percent, short } from '../format';
+import { embedded } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import {
   awaitsFirstStep,
@@ -89,6 +90,11 @@ export function Footer() {
           {text.footer.ledger} <b>{ledger}</b> {text.footer.ofStep}
         </span>
       )}
+      {embedded !== null && embedded.part !== null && (
+        <span>
+          {text.footer.part(embedded.part.from_step, embedded.part.to_step, embedded.part.last_step)}
+        </span>
+      )}
       <span class="recording">
         {from?.recording_error != null ? (
           <b class="red" title={from.recording_error}>
@@ -97,7 +103,8 @@ export function Footer() {
         ) : (
           <>
             {text.footer.recording} <b title={name}>{name.split('/').at(-1)}</b>{' '}
-            {size > 0 && (
+            {embedded !== null && text.footer.exported(moment(embedded.exported_utc_us), embedded.kvarium)}
+            {size > 0 && embedded === null && (
               <span
                 title={text.footer.sizeTitle(fileSize.value === null ? null : bytes(fileSize.value))}
                 data-testid="stored"

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import { COMMANDS, type Group } from '../store/commands';
+import { isEmbedded } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import { text } from '../text';
 
@@ -24,7 +25,7 @@ function Rows({ group }: { readonly group: Group }) {
             <dd>{text.commands[command.id]}</dd>
           </div>
         ))}
-        {group === 'panels' && (
+        {group === 'panels' && !isEmbedded && (
           <div>
             <dt>
               <kbd>Ctrl</kbd>
@@ -98,7 +99,7 @@ export function KeysOverlay() {
       </div>
       <div class="columns">
         <Rows group="view" />
-        <Rows group="engine" />
+        {!isEmbedded && <Rows group="engine" />}
         <Rows group="selection" />
         <Rows group="panels" />
         <Rows group="map" />

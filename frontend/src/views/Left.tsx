@@ -1,5 +1,6 @@
 /** The left column: block tables with whoever waits below, the scheduler, or the playground. */
 
+import { isEmbedded } from '../store/embedded';
 import { left, showPanel } from '../store/layout';
 import { tables } from '../store/ledger';
 import { text } from '../text';
@@ -8,6 +9,11 @@ import { Scheduler, WaitingStrip } from './Scheduler';
 import { Segments } from './Segments';
 import { Tables, tablesShown } from './Tables';
 
+/** What is sent from the playground needs a server that takes it to an engine. */
+const PANELS: readonly (typeof left.value)[] = isEmbedded
+  ? ['tables', 'scheduler']
+  : ['tables', 'scheduler', 'playground'];
+
 export function Left() {
   const answer = tables.value;
   return (
@@ -15,7 +21,7 @@ export function Left() {
       <div class="head">
         <Segments
           label={text.panels.left}
-          options={['tables', 'scheduler', 'playground'] as const}
+          options={PANELS}
           names={text.panels}
           value={left.value}
           onChange={(value) => {

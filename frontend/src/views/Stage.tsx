@@ -1,9 +1,10 @@
 /** What lies over the work area while there is nothing to show, and what must be said above it. */
 
+import { isEmbedded } from '../store/embedded';
 import { failure, hello, isLive, light, link, notice, position, status, tell } from '../store/ledger';
 import { remark } from '../store/remark';
 import { clearSelection } from '../store/selection';
-import { closeSession, dismissNewcomer, newcomer, openSession } from '../store/sessions';
+import { closeSession, dismissNewcomer, listing, newcomer, openSession } from '../store/sessions';
 import { text } from '../text';
 
 /** Opening, joining, loading, failed: over the panels, until there is a state. */
@@ -13,9 +14,11 @@ export function Cover() {
       <div class="cover" role="alert">
         <p class="loud">{text.stage.failed}</p>
         <p class="dim">{failure.value}</p>
-        <button type="button" class="btn" onClick={closeSession}>
-          {text.stage.back}
-        </button>
+        {!isEmbedded && (
+          <button type="button" class="btn" onClick={closeSession}>
+            {text.stage.back}
+          </button>
+        )}
       </div>
     );
   }
@@ -34,6 +37,19 @@ export function Cover() {
       {lastStep >= 0 || isLive.value ? <span class="spinner" aria-hidden="true" /> : null}
       <p class="dim">{message}</p>
     </div>
+  );
+}
+
+/** In place of all, where the page should hold its recording: until it is read, or because the file is cut off. */
+export function NoRecording() {
+  const isRead = listing.value.state === 'ready';
+  return (
+    <main class="landing">
+      <p class={isRead ? 'loud' : 'dim'} role={isRead ? 'alert' : 'status'}>
+        {isRead ? text.stage.cutOff : text.stage.opening}
+      </p>
+      {isRead && <p class="dim">{text.stage.cutOffAdvice}</p>}
+    </main>
   );
 }
 

@@ -23,6 +23,8 @@ export const footer = {
   ledger: 'ledger',
   ofStep: 'of a step',
   recording: 'recording',
+  exported: (when: string, version: string) => `exported ${when} by kvarium ${version}`,
+  part: (from: number, to: number, last: number) => `steps ${n(from)} to ${n(to)} of ${n(last + 1)}`,
   sizeTitle: (file: string | null) =>
     `What this session takes, compressed${file === null ? '' : `; the file with all that is in it, and its journal: ${file}`}`,
   serverFault: 'the server’s fold found a fault',

@@ -58,6 +58,8 @@ export const stage = {
   noState: 'This session holds no step.',
   failed: 'This session could not be opened.',
   back: 'All sessions',
+  cutOff: 'This file holds no whole recording.',
+  cutOffAdvice: 'Its end is missing: it was cut off, most likely on its way here. Fetch or export it again.',
   linkLost:
     'The connection to the server is lost. It is tried again by itself; what is loaded can still be read.',
   retryNow: 'Try now',

@@ -13,6 +13,8 @@ const MOST_AHEAD = 12 << 20;
 
 export class Beside {
   private reachedEnd = -1;
+  /** No record before this one can be had: a session's first is 0, a part's is not. */
+  private begin = 0;
   private fetching = false;
 
   constructor(
@@ -25,14 +27,15 @@ export class Beside {
 
   get hasEarlier(): boolean {
     const range = this.history.rangeAt(this.fold.record);
-    return range !== undefined && range.first > 0;
+    return range !== undefined && range.first > this.begin;
   }
 
   /** Load some of what lies before the loaded part; false when there is nothing before it. */
   async loadEarlier(): Promise<boolean> {
     const range = this.history.rangeAt(this.fold.record);
-    if (range === undefined || range.first <= 0) return false;
-    const goal = range.first - 1;
+    if (range === undefined || range.first <= this.begin) return false;
+    const { first } = range;
+    const goal = first - 1;
     let after = Math.max(-1, goal - EARLIER_RECORDS);
     while (after < goal) {
       const frames = await this.requests.frames(after, PORTION);
@@ -41,6 +44,7 @@ export class Beside {
       this.history.addAll(frames);
       after = last;
     }
+    if (this.history.rangeAt(this.fold.record)?.first === first) this.begin = first;
     this.wake();
     return true;
   }

@@ -16,6 +16,7 @@ import type { RunsAnswer } from './answers/runs';
 import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
+import type { EmbeddedRecording } from './embedded';
 import type { Landmark, LandmarkKind } from './landmarks';
 import type { Destination } from './place';
 import type { Pace } from './player';
@@ -143,6 +144,8 @@ export type ToWorker =
       to: Destination | null;
       lastStep: number;
       lastRecord: number;
+      /** In place of a server: the recording that the page holds. */
+      recording: EmbeddedRecording | null;
     }
   | { kind: 'close' }
   | { kind: 'follow' }

@@ -225,7 +225,7 @@ export class Publisher {
     if (wanted === null) return null;
     const { session } = this;
     const end = Math.max(1, session.lastStep + 1);
-    if (wanted.range === 'all') this.window = { from: 0, to: end };
+    if (wanted.range === 'all') this.window = { from: session.firstStep, to: end };
     else if (wanted.range !== 'recent') this.window = wanted.range;
     else this.window = this.recent(wanted.steps, end);
     return session.series.buckets(this.window.from, this.window.to, wanted.width);
@@ -246,7 +246,8 @@ export class Publisher {
       return window;
     }
     const to = follows ? end : Math.min(end, at + Math.ceil(steps / 2));
-    return { from: Math.max(0, to - steps), to: Math.max(to, Math.min(steps, end)) };
+    const from = Math.max(session.firstStep, to - steps);
+    return { from, to: Math.max(to, Math.min(from + steps, end)) };
   }
 
   /** The whole state, for tests and for whoever wants to look at it by hand. */

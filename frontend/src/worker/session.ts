@@ -15,6 +15,7 @@ import { Pin, VERSION } from '../ledger/generated/constants';
 import type { Hello, Step } from '../ledger/generated/types';
 import { RequestMemory } from '../ledger/requests';
 import { Changes, noteCopies } from './changes';
+import type { EmbeddedRecording } from './embedded';
 import { Head } from './head';
 import { History } from './history';
 import { Keeper } from './keeper';
@@ -22,8 +23,9 @@ import { type LandmarkKind, Landmarks } from './landmarks';
 import { Navigator } from './navigator';
 import type { Destination } from './place';
 import type { Light, Mode, Position } from './protocol';
+import { requestsOf } from './requests';
 import { Series } from './series';
-import { Requests } from './source';
+import type { Requests } from './source';
 import { StepTable } from './steps';
 import { Texts } from './texts';
 import { Transport } from './transport';
@@ -37,6 +39,7 @@ export interface OpenOptions {
   readonly to: Destination | null;
   readonly lastStep: number;
   readonly lastRecord: number;
+  readonly recording: EmbeddedRecording | null;
 }
 
 export class Session {
@@ -119,7 +122,7 @@ export class Session {
   }
 
   static async open(options: OpenOptions, wake: () => void): Promise<Session> {
-    const requests = new Requests(options.api, options.session);
+    const requests = requestsOf(options);
     const hello = openFrame(await requests.hello()) as Hello;
     if (hello.type !== 'hello') throw new Error('the server did not say what this session is');
     if (hello.version > VERSION) {
@@ -141,6 +144,11 @@ export class Session {
   /** A sequence's blocks are one run: blocks are not taken from the head of the free queue. */
   get isContiguous(): boolean {
     return this.hello.config?.memory_backend === 'contiguous';
+  }
+
+  /** Not 0 where a part of a session is all that there is. */
+  get firstStep(): number {
+    return this.table.firstStep;
   }
 
   get lastStep(): number {

@@ -21,8 +21,31 @@ export interface SessionFacts {
   readonly last_record: number | null;
 }
 
-/** The requests of one session. `api` is the address of the API, with a slash at its end. */
-export class Requests {
+/** What can be asked of one session, wherever its records are. Throws a {@link ServerError} for what can't be had. */
+export interface Requests {
+  /** The engine's Hello, its bytes. */
+  hello(): Promise<Uint8Array>;
+  /** What is known of the session now. */
+  about(): Promise<SessionFacts>;
+  steps(): Promise<StepColumns>;
+  /** A keyframe before the step, then every frame through it and some more. */
+  seek(step: number, signal: AbortSignal): Promise<Uint8Array[]>;
+  /** Frames of the records after `after`, at least one if there is any, until they have `limit` bytes. */
+  frames(after: number, limit?: number): Promise<Uint8Array[]>;
+  /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
+  pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }>;
+  /** Where something happened, of some kinds, by step. */
+  landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
+  /** Token ids of contents; one that is not recorded is left out. */
+  contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]>;
+  /** What a request's sequences said, up to the last record that is there. */
+  transcript(request: number): Promise<Told>;
+  /** Where a websocket tells what happens after a record. */
+  liveUrl(after: number | null): string;
+}
+
+/** Asks a server. `api` is the address of the API, with a slash at its end. */
+export class ServerRequests implements Requests {
   private readonly base: string;
 
   constructor(api: string, session: string) {
@@ -54,7 +77,6 @@ export class Requests {
     return this.bytes('hello');
   }
 
-  /** What the server says of the session now. */
   async about(): Promise<SessionFacts> {
     return (await (await this.get('')).json()) as SessionFacts;
   }
@@ -63,7 +85,6 @@ export class Requests {
     return (await (await this.get('steps')).json()) as StepColumns;
   }
 
-  /** A keyframe before the step, then every frame through it and some more. */
   async seek(step: number, signal: AbortSignal): Promise<Uint8Array[]> {
     return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=262144`, signal));
   }
@@ -72,24 +93,20 @@ export class Requests {
     return unpackFrames(await this.bytes(`frames?after=${after}&limit_bytes=${limit}`));
   }
 
-  /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
   async pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }> {
     return (await (await this.get('pieces')).json()) as never;
   }
 
-  /** Where something happened, of some kinds, by step. */
   async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
     const query = kinds.map((kind) => `kind=${kind}`).join('&');
     return ((await (await this.get(`landmarks?${query}`)).json()) as { landmarks: Landmark[] }).landmarks;
   }
 
-  /** Token ids of contents; one that is not recorded is left out. */
   async contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]> {
     const query = ids.map((id) => `content=${id}`).join('&');
     return ((await (await this.get(`contents?${query}`)).json()) as { contents: never[] }).contents;
   }
 
-  /** What a request's sequences said, up to the last record that is committed. */
   async transcript(request: number): Promise<Told> {
     return (await (await this.get(`requests/${request}/tokens`)).json()) as Told;
   }

@@ -11,6 +11,8 @@ const PAUSE = 2000;
 export class StepTable {
   /** Why it is not here; null: it is, or is on its way for the first time. */
   fault: string | null = null;
+  /** The first step that it tells of. */
+  firstStep = 0;
   /** The last step that it tells of; -1: none. */
   lastStep = -1;
   /** The last operation that it tells of; -1: none. */
@@ -29,6 +31,7 @@ export class StepTable {
     try {
       const steps = await this.requests.steps();
       this.series.load(steps);
+      this.firstStep = steps.step[0] ?? 0;
       this.lastStep = steps.step.at(-1) ?? -1;
       this.lastOp = KINDS.reduce((sum, kind) => sum + (steps[kind]?.at(-1) ?? 0), steps.op?.at(-1) ?? 0) - 1;
       this.fault = null;

@@ -52,7 +52,8 @@ export class Transport {
   private send({ step, operation }: Place): void {
     const { session } = this;
     const last = Math.max(0, session.lastStep);
-    session.navigator.go(step > last ? whole(last) : { step: Math.max(0, step), operation });
+    const first = session.firstStep;
+    session.navigator.go(step > last ? whole(last) : step < first ? whole(first) : { step, operation });
     session.history.focus = session.navigator.fold.record;
     session.changed();
   }
@@ -104,8 +105,10 @@ export class Transport {
     let from = { step: fold.step, operation: fold.op - 1, time: fold.time };
     if (session.head.link === 'replay' && fold.step >= session.lastStep && fold.rest === 0) {
       // Nothing comes after the end: from the beginning.
-      from = { step: 0, operation: -1, time: series.get('time', 0) || 0 };
-      navigator.go(pace.kind === 'operations' ? { step: 0, operation: -1 } : whole(0));
+      const step = session.firstStep;
+      const operation = (series.get('op', step) || 0) - 1;
+      from = { step, operation, time: series.get('time', step) || 0 };
+      navigator.go(pace.kind === 'operations' ? { step, operation } : whole(step));
     }
     session.mode = 'play';
     this.isHeld = false;

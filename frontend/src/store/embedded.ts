@@ -1,0 +1,46 @@
+/**
+ * The recording that this page holds, where it is one that `kvarium export --format html` wrote; null: a server has them.
+ *
+ *     <script type="application/octet-stream" data-part="frames-0">base64</script>    one a part, the part `about` last
+ *
+ * `about` is JSON in base64: all that the page itself needs. The others go to the worker, and out of the document.
+ */
+
+import type { EmbeddedRecording } from '../worker/embedded';
+import type { SessionInfo } from './sessions';
+
+export interface Embedded {
+  readonly session: SessionInfo;
+  readonly exported_utc_us: number;
+  /** The version that wrote it. */
+  readonly kvarium: string;
+  /** The steps that are here, where they are not all. */
+  readonly part: { readonly from_step: number; readonly to_step: number; readonly last_step: number } | null;
+}
+
+interface Found {
+  /** null: the file is cut off, or holds none. */
+  readonly about: Embedded | null;
+  readonly recording: EmbeddedRecording;
+}
+
+function read(): Found {
+  const recording = new Map<string, Blob>();
+  let about: Embedded | null = null;
+  for (const element of document.querySelectorAll<HTMLScriptElement>('script[data-part]')) {
+    const { part = '' } = element.dataset;
+    const base64 = element.textContent ?? '';
+    if (part === 'about') {
+      const bytes = Uint8Array.from(atob(base64.trim()), (character) => character.charCodeAt(0));
+      about = JSON.parse(new TextDecoder().decode(bytes)) as Embedded;
+    } else recording.set(part, new Blob([base64]));
+    element.remove();
+  }
+  return { about, recording };
+}
+
+/** Does this build read a recording from its own document? */
+export const isEmbedded = import.meta.env.MODE === 'embedded';
+const found: Found | null = isEmbedded ? read() : null;
+export const embedded: Embedded | null = found?.about ?? null;
+export const recording: EmbeddedRecording | null = found?.recording ?? null;
