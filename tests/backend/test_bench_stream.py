@@ -28,6 +28,7 @@ def test_the_small_bench_tells_all_that_is_asked_for(tmp_path: Path) -> None:
     size, live, recording = SIZES["small"], found["live"], found["recording"]
     assert found["viewers"] == size.viewers and found["recorder_ops_per_s"] > 0
     assert recording["blocks"] == size.blocks and recording["operations"] > size.python_operations
+    assert 0 < found["bytes_per_op"] < 16 and 0 < found["bytes_per_token"] < 8
     mix = recording["mix_percent"]
     assert sum(mix.values()) == pytest.approx(100, abs=0.1)
     assert min(mix.values()) >= 1 and mix["fill"] <= 60

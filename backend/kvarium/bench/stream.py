@@ -124,6 +124,7 @@ def _reading(path: Path) -> "Iterator[tuple[Reader, int]]":
 def _record(path: Path) -> dict[str, Any]:
     """Replay a recording into a server as fast as it takes it; the rate is to the last acknowledgement."""
     from kvarium.bench.started import failed, started
+    from kvarium.recording.sizes import stored_bytes
 
     with tempfile.TemporaryDirectory(prefix="kvarium-bench-") as place:
         folder = Path(place)
@@ -139,7 +140,13 @@ def _record(path: Path) -> dict[str, Any]:
         if process.returncode:
             raise failed("the recording was not replayed", process, log)
         told = json.loads(out.read_text())
-        return {"operations_per_s": told["operations_per_s"], "bytes_per_op": None, "bytes_per_token": None}
+        with _reading(db) as (reader, _):
+            stored = stored_bytes(reader)
+        return {
+            "operations_per_s": told["operations_per_s"],
+            "bytes_per_op": round(stored.bytes_per_op, 3),
+            "bytes_per_token": round(stored.bytes_per_token, 3),
+        }
 
 
 def _watch(size: Size) -> dict[str, Any]:
