@@ -42,14 +42,7 @@ class Place(NamedTuple):
         """Could one of its operations change the block? It is False only where none does."""
         if self.first_op is None:
             return False
-        if self.blocks is None:
-            return True
-        try:
-            found = touched.decode(self.blocks, num_blocks, "")
-        except DamagedRecordingError:
-            return True
-        at = int(np.searchsorted(found, block))
-        return at < len(found) and int(found[at]) == block
+        return self.blocks is None or touched.holds(self.blocks, block, num_blocks)
 
 
 def places(

@@ -28,8 +28,7 @@ def encode(columns: Sequence[bytes | memoryview]) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(raw)
 
 
-def decode(data: bytes, num_blocks: int, what: str) -> np.ndarray:
-    """``[blocks] u32``, ascending. Raises :class:`DamagedRecordingError`; ``what`` names it there."""
+def _differences(data: bytes, num_blocks: int, what: str) -> np.ndarray:
     try:
         size = zstandard.frame_content_size(data)
         if not 0 <= size <= _WIDTH * num_blocks or size % _WIDTH:
@@ -37,11 +36,25 @@ def decode(data: bytes, num_blocks: int, what: str) -> np.ndarray:
         raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=size, allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise DamagedRecordingError(f"{what}: {error}") from None
-    steps = np.frombuffer(backward(raw, PLANES_U32), dtype="<u4").astype(np.int64)
-    blocks = np.cumsum(steps)
+    return np.frombuffer(backward(raw, PLANES_U32), dtype="<u4")
+
+
+def decode(data: bytes, num_blocks: int, what: str) -> np.ndarray:
+    """``[blocks] u32``, ascending. Raises :class:`DamagedRecordingError`; ``what`` names it there."""
+    steps = _differences(data, num_blocks, what)
+    blocks = np.cumsum(steps, dtype=np.int64)
     if len(blocks) and (bool((steps[1:] == 0).any()) or int(blocks[-1]) >= num_blocks):
         raise DamagedRecordingError(f"{what}: it is no set of blocks below {num_blocks}")
     return blocks.astype(np.uint32)
+
+
+def holds(data: bytes, block: int, num_blocks: int) -> bool:
+    """Is a block in the set? True, too, where the set is damaged: who looks for a block must then look further."""
+    try:
+        steps = _differences(data, num_blocks, "")
+    except DamagedRecordingError:
+        return True
+    return bool((np.cumsum(steps, dtype=np.uint32) == block).any())
 
 
 def missing(blocks: np.ndarray, touches: Sequence[np.ndarray]) -> int | None:
