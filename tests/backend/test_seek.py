@@ -8,13 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from kvarium.errors import DamagedRecordingError
+from kvarium.heads import read_head
 from kvarium.recording import tables
 from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Keyframe, Step, Text
-from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, record_of
+from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, hello, record_of
 from tests.backend.running_server import RunningServer, running
 from tests.plain_state import plain_state
 
@@ -190,3 +191,16 @@ def test_a_recording_without_text_can_be_sought_too(server: RunningServer, engin
     last = codec.open_frame(found[-1])
     assert isinstance(last, Step)
     assert last.step == 30
+
+
+def test_an_engine_of_version_1_is_recorded_and_sought(server: RunningServer) -> None:
+    stored = Path(__file__).parents[1] / "vectors" / "version-1" / "hand.frames"
+    frames = [frame for frame in codec.unpack(stored.read_bytes()) if read_head(frame).record is not None]
+    greeting = hello(version=1)
+    with server.engine(greeting) as engine:
+        engine.send(frames)
+        engine.wait_acked(record_of(frames[-1]))
+        found = server.bytes(
+            f"/sessions/{greeting.session}/seek", record=record_of(frames[-1]), ahead_bytes=0
+        )
+    assert found == frames
