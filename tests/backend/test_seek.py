@@ -8,13 +8,14 @@ import pytest
 import sqlalchemy as sa
 
 from kvarium.errors import DamagedRecordingError
+from kvarium.heads import read_head
 from kvarium.recording import tables
 from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Keyframe, Step, Text
-from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, record_of
+from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, hello, record_of
 from tests.backend.running_server import RunningServer, running
 from tests.plain_state import plain_state
 
@@ -78,6 +79,36 @@ def test_the_first_record_is_the_engines_keyframe(recorded: tuple[Path, str], fr
         assert server.bytes(f"/sessions/{session}/seek", record=0, ahead_bytes=0) == [frames[0]]
 
 
+def test_operations_and_times_lead_to_the_step_that_holds_them(
+    recorded: tuple[Path, str], frames: list[bytes], rng: random.Random
+) -> None:
+    path, session = recorded
+    with running(path, read_only=True) as server:
+
+        def sought(**query: int) -> tuple[int, int]:
+            response = server.http.get(f"/api/sessions/{session}/seek", params={**query, "ahead_bytes": 0})
+            assert response.status_code == 200, response.text
+            through = int(response.headers["kvarium-record"])
+            found = list(codec.unpack(response.content))
+            assert plain_state(folded(found, record_of(found[-1]))) == plain_state(
+                folded(frames, record_of(found[-1]))
+            )
+            return int(response.headers["kvarium-step"]), through
+
+        steps = [found for found in map(decoded, frames) if isinstance(found, Step)]
+        chosen = rng.sample(range(len(steps) - 1), 8)
+        for step, after in ((steps[at], steps[at + 1]) for at in chosen):
+            target = (step.step, step.record)
+            assert sought(step=step.step) == sought(record=step.record) == target
+            assert sought(time=step.sealed) == target
+            if after.sealed > step.sealed:
+                assert sought(time=after.sealed - 1) == target
+            count = len(step.operations.kind)
+            if count:
+                assert sought(op=step.op) == sought(op=step.op + count - 1) == target
+        assert sought(record=0) == (-1, 0)
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [
@@ -87,6 +118,12 @@ def test_the_first_record_is_the_engines_keyframe(recorded: tuple[Path, str], fr
         ("step=x", 422),
         ("", 422),
         ("step=1&record=1", 422),
+        ("op=1&time=1", 422),
+        ("op=1000000000", 404),
+        ("op=-1", 422),
+        ("time=0", 404),
+        ("time=9000000000000000", 404),
+        ("time=x", 422),
         ("step=1&ahead_bytes=-1", 422),
     ],
 )
@@ -154,3 +191,16 @@ def test_a_recording_without_text_can_be_sought_too(server: RunningServer, engin
     last = codec.open_frame(found[-1])
     assert isinstance(last, Step)
     assert last.step == 30
+
+
+def test_an_engine_of_version_1_is_recorded_and_sought(server: RunningServer) -> None:
+    stored = Path(__file__).parents[1] / "vectors" / "version-1" / "hand.frames"
+    frames = [frame for frame in codec.unpack(stored.read_bytes()) if read_head(frame).record is not None]
+    greeting = hello(version=1)
+    with server.engine(greeting) as engine:
+        engine.send(frames)
+        engine.wait_acked(record_of(frames[-1]))
+        found = server.bytes(
+            f"/sessions/{greeting.session}/seek", record=record_of(frames[-1]), ahead_bytes=0
+        )
+    assert found == frames

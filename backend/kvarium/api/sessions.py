@@ -26,6 +26,7 @@ from kvarium.recording.export import ExportCancelledError, export_session
 from kvarium.recording.notes import read_landmarks
 from kvarium.recording.reader import Reader
 from kvarium.recording.shelf import Place
+from kvarium.recording.targets import step_after, step_at_time, step_of_operation
 from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium_ledger import codec
 
@@ -109,23 +110,37 @@ async def seek(
     hub: HubDependency,
     step: Number | None = None,
     record: Number | None = None,
+    op: Number | None = None,
+    time: Number | None = None,
     ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 256 << 10,
 ) -> Response:
-    """A keyframe before the target, every frame after it through the target, and some ahead; packed."""
-    if (step is None) == (record is None):
-        raise HTTPException(422, "give either step or record")
+    """A keyframe before the target, every frame after it through the target, and some ahead; packed.
+
+    The target is a step, a record, an operation or a time (ns since the session's start): of the last two, the step that
+    holds it. The headers tell which record that is, and the step that the state after it belongs to.
+    """
+    if sum(target is not None for target in (step, record, op, time)) != 1:
+        raise HTTPException(422, "give one of step, record, op and time")
     await hub.settle(session)
 
-    def read() -> bytes:
+    def read() -> tuple[bytes, dict[str, str]]:
         reader, seeker, number, _ = place_of(hub, session)
-        if step is not None:
-            first, last = reader.records_of_step(number, step)
-        else:
-            assert record is not None
+        if record is not None:
             first = last = record
-        return codec.pack(seeker.seek(number, first, last, ahead_bytes))
+        else:
+            target = step
+            if op is not None:
+                target = step_of_operation(reader, number, op)
+            elif time is not None:
+                target = step_at_time(reader, number, time)
+            assert target is not None
+            first, last = reader.records_of_step(number, target)
+        frames = seeker.seek(number, first, last, ahead_bytes)
+        told = {"kvarium-step": str(step_after(frames, first)), "kvarium-record": str(first)}
+        return codec.pack(frames), told
 
-    return Response(await _read(read), media_type="application/octet-stream")
+    packed, headers = await _read(read)
+    return Response(packed, media_type="application/octet-stream", headers=headers)
 
 
 @router.get("/sessions/{session}/frames")
