@@ -40,7 +40,7 @@ _QUERIES = (
     "SELECT count(*), sum(len(tokens)) FROM content",
     "SELECT count(*) FROM decision",
     "SELECT count(*) FROM landmark",
-    "SELECT text FROM token LIMIT 5",
+    "SELECT piece, count(*) FROM token GROUP BY piece",
 )
 
 

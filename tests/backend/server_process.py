@@ -69,6 +69,10 @@ class ServerProcess:
         assert found is not None, self.text
         return found.group().rstrip("/")
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def wait_ready(self) -> "ServerProcess":
         wait_for(lambda: "http://" in self.text or self._process.poll() is not None, 30)
         assert self._process.poll() is None, self.text

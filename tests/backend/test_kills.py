@@ -187,8 +187,9 @@ def test_whatever_is_killed_and_when_what_was_acknowledged_is_there(
             raise AssertionError(f"kill {number}, {scenario.__name__}: {error}") from error
     if rig.server is not None:
         rig.kill_server()
+    if rig.engine is not None:
+        rig.kill_engine()
     rig.examine(every=True)
-    rig.start_server()
     told = kvarium("verify", "latest", "--db", str(rig.db))
     assert told.returncode == 0, told.stdout + told.stderr
 

@@ -15,6 +15,7 @@ import msgspec
 
 from kvarium.exchange.records import all_records
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import damage_told
 from kvarium.sql.block_events import BlockEvents
 from kvarium.sql.builder import Columns, Session
 from kvarium.sql.loading import Progress
@@ -41,8 +42,9 @@ def export_lines(reader: Reader, session: int, path: Path, progress: Progress) -
         writer.add({"type": "session"} | told)
         lines = _Lines(Session(int(row["num_blocks"]), int(row["block_size"])))
         for record in all_records(reader, session, progress):
-            for line in lines.of(record):
-                writer.add(line)
+            with damage_told(f"record {record.record}"):
+                for line in lines.of(record):
+                    writer.add(line)
         writer.flush()
 
 

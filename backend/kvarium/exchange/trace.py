@@ -18,6 +18,7 @@ import msgspec
 
 from kvarium.exchange.records import all_records
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import damage_told
 from kvarium.sql.loading import Progress
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import (
@@ -68,8 +69,9 @@ def export_trace(reader: Reader, session: int, path: Path, progress: Progress) -
                 events = trace.remark(record)
             else:
                 continue
-            for event in events:
-                writer.add(event)
+            with damage_told(f"record {record.record}"):
+                for event in events:
+                    writer.add(event)
         for event in trace.end():
             writer.add(event)
         writer.flush()

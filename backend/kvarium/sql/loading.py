@@ -6,6 +6,7 @@ import duckdb
 import numpy as np
 
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import damage_told
 from kvarium.sql.block_events import BlockEvents
 from kvarium.sql.builder import Builder, Columns, Session, numbers, objects
 from kvarium.sql.decisions import Decisions, SequenceLives
@@ -49,7 +50,11 @@ class Loading:
         self.session = Session(int(row["num_blocks"]), int(row["block_size"]))
 
     def load(self) -> None:
-        """Fill them all."""
+        """Fill them all. Raises :class:`kvarium.errors.DamagedRecordingError` for values that are of no use."""
+        with damage_told("what is stored of the session"):
+            self._load()
+
+    def _load(self) -> None:
         builders: dict[str, Builder] = {}
         for name in self._reads:
             if name == "landmark":
