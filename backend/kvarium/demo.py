@@ -82,7 +82,7 @@ def _fetch(model: str) -> int:
         [sys.executable, "-P", "-m", "kvarium.cli", "models", "fetch", model],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
-        preexec_fn=die_with_parent(signal.SIGTERM),
+        preexec_fn=die_with_parent(),
     )
     while True:
         try:

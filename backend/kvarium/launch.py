@@ -85,7 +85,7 @@ class OptionsCheck:
         return (status, text) if status >= 0 else (128 - status, text)
 
 
-def die_with_parent(signal_number: signal.Signals) -> Callable[[], None] | None:
+def die_with_parent(signal_number: signal.Signals = signal.SIGTERM) -> Callable[[], None] | None:
     """On Linux, have the kernel signal a child when this process is killed; elsewhere an engine's broken link is all it sees."""
     if sys.platform != "linux":
         return None
