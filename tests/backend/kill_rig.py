@@ -12,7 +12,7 @@ the rest       where the server was killed, each record that is missing had gone
 no hole        the records are gapless, or a ``gap`` says why not; their digests agree; the session is interrupted
 
 The 250 ms are kvarium's own. What the machine adds is measured beside it while it runs: a thread of the door's syncs a file
-and sleeps, turn by turn, and the time that its slowest turn of the last seconds took too long is allowed four times: a commit syncs more than once.
+and sleeps, turn by turn, and the time that its slowest turn of the last seconds took too long is allowed three times.
 """
 
 import contextlib
@@ -285,7 +285,7 @@ class Rig:
 
     def assert_server_lost_little(self, at: float) -> None:
         """The server was killed at ``at`` while an engine was linked."""
-        bound = LOSS_SECONDS + 4 * self.door.delay()
+        bound = LOSS_SECONDS + 3 * self.door.delay()
         stored = len(self.stored(self.session))
         missing = [
             passed.time for record, passed in self.door.passed[self.session].items() if record >= stored
@@ -298,7 +298,7 @@ class Rig:
     def assert_engine_lost_little(self, at: float) -> None:
         """The engine was killed at ``at`` (wall clock) while linked; its session is interrupted."""
         session = self.session
-        bound = LOSS_SECONDS + 4 * self.door.delay()
+        bound = LOSS_SECONDS + 3 * self.door.delay()
         assert self.server is not None
         with self.server.http() as http:
             wait_for(lambda: not http.get(f"/api/sessions/{session}").json()["linked"])
