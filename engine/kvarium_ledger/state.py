@@ -91,6 +91,16 @@ class BlockState:
         self.np_hits = np.frombuffer(self.hits, dtype="<u4")
         self.np_ticket = np.frombuffer(self.ticket, dtype="<f8")
 
+    @classmethod
+    def bulk(cls, num_blocks: int) -> "BlockState":
+        """A state for work in bulk alone, to be loaded: it has the numpy views, of values that mean nothing yet."""
+        state = cls.__new__(cls)
+        state.num_blocks = num_blocks
+        for name in BLOCK_COLUMNS:
+            column = np.empty(num_blocks, dtype="<f8" if name == "ticket" else "<u4")
+            setattr(state, f"np_{name}", column)
+        return state
+
     def sums(self, blocks: np.ndarray | None = None) -> tuple[int, int]:
         """The lane ``blocks`` over some rows (``[rows]`` u32 numbers), or over all."""
         if blocks is None:
@@ -155,6 +165,12 @@ class ContentParents:
         self.next = 0
         self._parents = np.full(1024, self._UNKNOWN, dtype=np.uint32)
 
+    def until(self, bound: int) -> "ContentParents":
+        """Those below ``bound``, of the same memory: as nothing that was interned changes, both may go on."""
+        twin = ContentParents.__new__(ContentParents)
+        twin.next, twin._parents = bound, self._parents
+        return twin
+
     def reserve(self, bound: int) -> None:
         """Contents below ``bound`` were interned. Raises :class:`FrameError` past 2^30, which no session reaches."""
         if bound > 1 << 30:
@@ -181,18 +197,19 @@ class ContentParents:
 
     def with_ancestors(self, contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The known ones of ``contents`` (u32) with all their known ancestors, ascending, and the parents of each."""
-        live = np.zeros(self.next, dtype=bool)
-        # np.unique hashes or sorts; of equal ones the one that wrote last stays, which costs a tenth.
-        place = np.empty(self.next, dtype=np.uint32)
-        fresh = contents[contents < self.next]
+        live = np.zeros(self.next + 1, dtype=bool)
+        known = self._parents[: self.next]
+        live[contents[contents < self.next]] = True
+        live[:-1] &= known != self._UNKNOWN
+        # Nearly every parent is held itself: few are left after the first look, and one step up a chain each time.
+        fresh = np.flatnonzero(live[:-1])
         while len(fresh):
-            order = np.arange(len(fresh), dtype=np.uint32)
-            place[fresh] = order
-            fresh = fresh[(place[fresh] == order) & (self._parents[fresh] != self._UNKNOWN) & ~live[fresh]]
+            parents = known[fresh]
+            parents = parents[parents < self.next]
+            parents = parents[~live[parents]]
+            fresh = np.unique(parents[known[parents] != self._UNKNOWN])
             live[fresh] = True
-            parents = self._parents[fresh]
-            fresh = parents[parents < self.next]
-        found = np.flatnonzero(live).astype("<u4")
+        found = np.flatnonzero(live[:-1]).astype("<u4")
         return found, self._parents[found].astype("<u4")
 
 

@@ -146,7 +146,7 @@ def _stored_bytes(reader: Reader, session: int, first: int, last: int) -> int:
 
 def _state_before(reader: Reader, session: int, num_blocks: int, record: int) -> Keyframe:
     """The state after the record before ``record``, which is that of a step."""
-    frames = Seeker(reader).seek(session, record, record, 0)
+    frames = Seeker(reader, 0).seek(session, record, record, 0)
     state: FastState | None = None
     passed: list[tuple[str, int, bytes]] = []
     try:

@@ -9,7 +9,7 @@ that the engine sent with its last step, and whoever loads it compares.
 
 from collections.abc import Sequence
 from copy import copy, deepcopy
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -70,14 +70,56 @@ class _Step(msgspec.Struct):
 _step = msgspec.msgpack.Decoder(_Step)
 
 
+class Beside(NamedTuple):
+    """What a state has beside its blocks; nothing of it is changed by whoever goes on from it."""
+
+    frame: Keyframe
+    entries: "_Entries"
+    pins: dict[tuple[int, int], int]
+    requests: dict[int, RequestState]
+    sequences: dict[int, SequenceState]
+    contents: ContentParents
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes; the parents of contents are the session's, and counted nowhere."""
+        return 13 * len(self.entries.block) + 200 * (
+            len(self.requests) + len(self.sequences) + len(self.pins)
+        )
+
+
 class FastState:
     """A session's state at ``record``, held as arrays."""
+
+    @classmethod
+    def of(cls, record: int, blocks: BlockState, beside: Beside) -> "FastState":
+        """The state whose parts these are; the ``blocks`` are its own from now on."""
+        state = cls.__new__(cls)
+        state.record, state.blocks = record, blocks
+        state._frame, state._entries = beside.frame, beside.entries
+        state._pins = dict(beside.pins)
+        state._requests = dict(beside.requests)
+        state._sequences = dict(beside.sequences)
+        state._contents = beside.contents.until(beside.contents.next)
+        return state
+
+    def beside(self) -> Beside:
+        """All but the blocks, as it is now."""
+        contents = self._contents.until(self._contents.next)
+        return Beside(
+            self._frame,
+            self._entries,
+            dict(self._pins),
+            dict(self._requests),
+            dict(self._sequences),
+            contents,
+        )
 
     def __init__(self, keyframe: Keyframe, num_blocks: int) -> None:
         self.record = keyframe.record
         self._frame = keyframe
-        self._blocks = BlockState(num_blocks)
-        self._blocks.load(keyframe.blocks)
+        self.blocks = BlockState(num_blocks)
+        self.blocks.load(keyframe.blocks)
         tables = keyframe.tables
         sequence = u32(tables.sequence)
         group = (
@@ -96,14 +138,14 @@ class FastState:
     @property
     def size(self) -> int:
         """About how many bytes of memory it takes."""
-        return 28 * self._blocks.num_blocks + 13 * len(self._entries.block) + 4 * self._contents.next
+        return 28 * self.blocks.num_blocks + 13 * len(self._entries.block) + 4 * self._contents.next
 
     def copy(self) -> "FastState":
         """The same state, to go on from without changing this one."""
         twin = copy(self)
-        twin._blocks = BlockState(self._blocks.num_blocks)
+        twin.blocks = BlockState.bulk(self.blocks.num_blocks)
         for name in BLOCK_COLUMNS:
-            getattr(twin._blocks, f"np_{name}")[:] = getattr(self._blocks, f"np_{name}")
+            getattr(twin.blocks, f"np_{name}")[:] = getattr(self.blocks, f"np_{name}")
         twin._pins = dict(self._pins)
         twin._requests = dict(self._requests)
         twin._sequences = dict(self._sequences)
@@ -112,12 +154,12 @@ class FastState:
 
     def keyframe(self) -> Keyframe:
         """The state as a keyframe; equal to that of the exact fold."""
-        live, parents = self._contents.with_ancestors(self._blocks.np_content)
+        live, parents = self._contents.with_ancestors(self.blocks.np_content)
         pins = sorted(key for key, count in self._pins.items() for _ in range(count))
         return msgspec.structs.replace(
             self._frame,
             record=self.record,
-            blocks=self._blocks.columns(),
+            blocks=self.blocks.columns(),
             tables=self._entries.columns(),
             pins=PinColumns(
                 block=np.array([block for block, _ in pins], dtype="<u4").tobytes(),
@@ -130,8 +172,11 @@ class FastState:
             audited=False,
         )
 
-    def advance(self, frames: Sequence[tuple[str, int, bytes]]) -> None:
-        """Go on over frames, each with its record's type and number, none of which is a gap or a keyframe."""
+    def advance(self, frames: Sequence[tuple[str, int, bytes]]) -> np.ndarray:
+        """Go on over frames, each with its record's type and number, none of which is a gap; keyframes say nothing new.
+
+        Returns the numbers of the blocks that changed, u32, ascending.
+        """
         steps = [_step.decode(memoryview(frame)[:-4]) for kind, _, frame in frames if kind == "step"]
         self._decide(steps)
         self._contents.intern(
@@ -139,6 +184,7 @@ class FastState:
             u32(b"".join(step.contents.parent for step in steps)),
         )
         pieces = [self._entries]
+        touched: list[np.ndarray] = []
         alive = self._alive()
         first = 0
         while first < len(steps):
@@ -149,7 +195,8 @@ class FastState:
             columns = OperationColumns.decode(
                 join_operations([step.operations for step in steps[first:last]])
             )
-            apply_batch(self._blocks, columns)
+            apply_batch(self.blocks, columns)
+            touched += (columns.block, columns.source)
             pieces.append(_Entries.touched(columns, alive))
             self._pin(columns)
             first = last
@@ -165,6 +212,10 @@ class FastState:
             )
         if frames:
             self.record = frames[-1][1]
+        changed = np.zeros(self.blocks.num_blocks, dtype=bool)
+        for column in touched:
+            changed[column] = True
+        return np.flatnonzero(changed).astype(np.uint32)
 
     def _decide(self, steps: list[_Step]) -> None:
         sequences = self._sequences

@@ -55,6 +55,11 @@ class Imported:
     seeker: Seeker
     row: Row
 
+    def close(self) -> None:
+        """Nobody reads it any more."""
+        self.seeker.close()
+        self.reader.database.close()
+
 
 class Imports:
     """The imports in a folder, which need not be there."""
@@ -70,13 +75,13 @@ class Imports:
         with self._lock:
             found = self._scan()
             for name in [name for name in self._known if name not in found]:
-                self._known.pop(name).reader.database.close()
+                self._known.pop(name).close()
             for name, identity in found.items():
                 known = self._known.get(name)
                 if known is not None and known.identity == identity:
                     continue
                 if known is not None:
-                    self._known.pop(name).reader.database.close()
+                    self._known.pop(name).close()
                 if (name, identity) not in self._broken:
                     self._open(name, identity)
             return list(self._known.values())
@@ -89,7 +94,7 @@ class Imports:
         """Close all that is open."""
         with self._lock:
             for found in self._known.values():
-                found.reader.database.close()
+                found.close()
             self._known.clear()
 
     def _scan(self) -> dict[str, tuple[int, int, int]]:

@@ -74,6 +74,8 @@ class Reader:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._opened: tuple[object, list[Frame]] | None = None
+        """The chunk that was opened last: who looks for a step wants its frames next."""
 
     # -- sessions ---------------------------------------------------------------------------------------------------
 
@@ -198,6 +200,10 @@ class Reader:
 
     def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
+        key = (row["session"], row["first"], row["checksum"], len(row["data"]))
+        opened = self._opened
+        if with_text and opened is not None and opened[0] == key:
+            return opened[1]
         what = chunk_name(row)
         try:
             frames = [Frame(stored_head(frame), frame) for frame in open_frames(row, what, with_text)]
@@ -210,6 +216,7 @@ class Reader:
         ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
         if ends != (row["first"], row["last"], row["records"]):
             raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")
+        self._opened = key, frames
         return frames
 
     def frames_after(self, session: int, after: int, limit_bytes: int) -> list[bytes]:

@@ -4,15 +4,18 @@
                      └ the last one stored before r; or, where more than a few megabytes lie between, one made here
 
 States that were made on the way are kept in memory (up to a bound), so that who drags a slider over a recording of a
-million blocks waits once.
+million blocks waits once; and the first seek that has far to go begins the session's :class:`~kvarium.recording.trail.Trail`,
+with which none has.
 """
 
 import threading
 from collections import OrderedDict, deque
+from collections.abc import Iterator
 
 from kvarium.errors import DamagedRecordingError, OutOfRangeError
 from kvarium.recording.fast_forward import FastState
 from kvarium.recording.reader import Frame, Reader
+from kvarium.recording.trail import Trail
 from kvarium_ledger import codec
 from kvarium_ledger.records import Keyframe
 
@@ -22,13 +25,21 @@ _FAST_FORWARD_BYTES = 4 << 20
 _LEG_BYTES = 16 << 20
 """On the way a state is kept each so many bytes of frames."""
 
+_TRAIL_SHARE = 4
+"""Of the memory for states, the trail may take all but one part in so many."""
+
+_TRAILS = 1
+"""How many sessions of a recording have a trail at once; of more the one goes that was not used for longest."""
+
 
 class Seeker:
-    """Seeks in the recordings of a reader. ``cache_bytes`` bounds the states that are kept."""
+    """Seeks in the recordings of a reader. ``cache_bytes`` bounds the states that are kept, those of trails among them."""
 
-    def __init__(self, reader: Reader, cache_bytes: int = 256 << 20) -> None:
+    def __init__(self, reader: Reader, cache_bytes: int = 768 << 20) -> None:
         self.reader = reader
-        self._cache_bytes = cache_bytes
+        self._cache_bytes = cache_bytes // _TRAIL_SHARE
+        self._trail_bytes = (cache_bytes - self._cache_bytes) // _TRAILS
+        self._trails: OrderedDict[int, Trail] = OrderedDict()
         self._states: OrderedDict[tuple[int, int], FastState] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -43,7 +54,7 @@ class Seeker:
         frames = [keyframe]
         ahead = 0
         previous = keyframe_record
-        for frame in self.reader.frames(session, keyframe_record):
+        for frame in self._frames(session, keyframe_record, last):
             number = frame.head.record
             assert number is not None
             if number != previous + 1 and frame.head.type != "gap":
@@ -60,11 +71,28 @@ class Seeker:
             frames.append(frame.bytes)
         return frames
 
+    def _frames(self, session: int, after: int, last: int) -> Iterator[Frame]:
+        """The frames after a record, to the end of the chunk that holds one after ``last``: no other is opened for that."""
+        for row in self.reader.chunk_rows(session, after):
+            for frame in self.reader.open_chunk(row):
+                assert frame.head.record is not None
+                if frame.head.record > after:
+                    yield frame
+            if row["last"] > last:
+                return
+
     def _keyframe(self, session: int, num_blocks: int, record: int, near_bytes: int) -> tuple[int, bytes]:
         stored = self.reader.keyframe_before(session, record)
         if self.reader.bytes_between(session, stored.record, record) <= _FAST_FORWARD_BYTES + near_bytes:
             return stored.record, stored.frame
-        state = self._cached_before(session, record, stored.record)
+        trail = self._trail(session, num_blocks)
+        state = trail.before(record, stored.record)
+        if state is None:
+            trail.follow()
+        elif self.reader.bytes_between(session, state.record, record) <= near_bytes:
+            return state.record, codec.seal(state.keyframe())
+        cached = self._cached_before(session, record, stored.record if state is None else state.record)
+        state = state if cached is None else cached
         try:
             if state is None:
                 decoded = codec.open_frame(stored.frame)
@@ -112,6 +140,27 @@ class Seeker:
 
     # -- states in memory -------------------------------------------------------------------------------------------
 
+    def _trail(self, session: int, num_blocks: int) -> Trail:
+        with self._lock:
+            trail = self._trails.get(session)
+            if trail is None:
+                trail = self._trails[session] = Trail(self.reader, session, num_blocks, self._trail_bytes)
+                if len(self._trails) > _TRAILS:
+                    self._trails.popitem(last=False)[1].close()
+            self._trails.move_to_end(session)
+            return trail
+
+    def settle(self, session: int, timeout: float) -> bool:
+        """Wait until the trail of a session is laid, should one be under way; False: it took longer."""
+        trail = self._trails.get(session)
+        return trail is None or trail.wait(timeout)
+
+    def close(self) -> None:
+        """End the threads that lay trails."""
+        with self._lock:
+            while self._trails:
+                self._trails.popitem()[1].close()
+
     def _cached_before(self, session: int, record: int, least: int) -> FastState | None:
         """A copy of the last state kept between the records ``least`` and ``record``."""
         with self._lock:
@@ -128,6 +177,9 @@ class Seeker:
         with self._lock:
             for key in [key for key in self._states if key[0] == session]:
                 del self._states[key]
+            trail = self._trails.pop(session, None)
+        if trail is not None:
+            trail.close()
 
     def _keep(self, session: int, state: FastState) -> None:
         """Keep a state, which is not changed from now on; the ones not used for longest go."""

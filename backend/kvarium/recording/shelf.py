@@ -59,4 +59,5 @@ class Shelf:
 
     def close(self) -> None:
         """Close the imports; the recording is its opener's."""
+        self.seeker.close()
         self.imports.close()

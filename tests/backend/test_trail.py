@@ -1,0 +1,131 @@
+"""The states of a trail are those of the exact fold, whatever chunks the records lie in; what it may take is bounded."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from kvarium.heads import stored_head
+from kvarium.recording import trail as trail_module
+from kvarium.recording.reader import Frame
+from kvarium.recording.trail import Trail
+from kvarium_ledger import codec
+from kvarium_ledger.fold import Fold
+from kvarium_ledger.records import Gap
+from tests.backend.hand_engine import BLOCKS, SIZE, decoded, hand_frames, record_of
+
+Row = dict[str, Any]
+
+
+class Chunks:
+    """Frames in chunks of random lengths, read as a recording is."""
+
+    def __init__(self, frames: list[bytes], rng: random.Random) -> None:
+        self._rows: list[Row] = []
+        self._frames: dict[int, list[Frame]] = {}
+        at = 0
+        while at < len(frames):
+            chunk = frames[at : at + rng.randint(1, 9)]
+            at += len(chunk)
+            numbers = [record_of(frame) for frame in chunk]
+            self._rows.append({"first": numbers[0], "last": numbers[-1]})
+            self._frames[numbers[0]] = [Frame(stored_head(frame), frame) for frame in chunk]
+        self.ends = [row["last"] for row in self._rows]
+
+    def chunk_rows(self, session: int, after: int) -> Iterator[Row]:
+        yield from (row for row in self._rows if row["last"] > after)
+
+    def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
+        frames = self._frames[row["first"]]
+        return [frame for frame in frames if with_text or frame.head.type != "text"]
+
+
+def laid(chunks: Chunks, most_bytes: int = 1 << 30) -> Trail:
+    trail = Trail(chunks, 1, BLOCKS, most_bytes)  # type: ignore[arg-type]
+    trail.follow()
+    assert trail.wait(30)
+    return trail
+
+
+def keyframes(frames: list[bytes]) -> dict[int, Any]:
+    """What the exact fold gives at each record that it knows."""
+    fold = Fold(BLOCKS, SIZE, undoable=False)
+    found = {}
+    for frame in frames:
+        fold.apply(decoded(frame))
+        if fold.loaded:
+            found[fold.record] = fold.keyframe()
+    return found
+
+
+@pytest.mark.parametrize("each", [1, 3, 12])
+def test_the_state_behind_each_chunk_is_the_exact_folds(
+    each: int, rng: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trail_module, "_WHOLE_EACH", each)
+    frames = hand_frames(120, seed=rng.randrange(1000), actions=12)
+    chunks = Chunks(frames, rng)
+    trail = laid(chunks)
+    true = keyframes(frames)
+    # Whoever goes on from a state changes no other.
+    for end in [*chunks.ends, *rng.sample(chunks.ends, 5)]:
+        state = trail.before(end + 1, -1)
+        assert state is not None
+        assert state.record == end
+        assert state.keyframe() == true[end]
+        after = [frame for frame in frames if end < record_of(frame)][:7]
+        state.advance([(codec.peek(frame)[0], record_of(frame), frame) for frame in after])
+    assert trail.before(chunks.ends[0], -1) is None
+    assert trail.before(chunks.ends[3] + 1, chunks.ends[3]) is None
+
+
+def test_behind_lost_records_it_goes_on_from_the_keyframe_there(rng: random.Random) -> None:
+    frames = hand_frames(80, seed=3, actions=12)
+    fold = Fold(BLOCKS, SIZE, undoable=False)
+    for frame in frames[:62]:
+        fold.apply(decoded(frame))
+    first, last = record_of(frames[40]), record_of(frames[61]) - 2
+    gap = codec.seal(Gap(record=last + 1, time=0, first=first, last=last, reason="lost"))
+    left = [*frames[:40], gap, codec.seal(fold.keyframe()), *frames[62:]]
+    chunks = Chunks(left, rng)
+    trail = laid(chunks)
+    true = keyframes(left)
+    known = 0
+    for end in chunks.ends:
+        state = trail.before(end + 1, end - 1)
+        assert (state is None) == (end == last + 1)
+        if state is not None:
+            assert state.keyframe() == true[end]
+            known += end > last
+    assert known > 1
+
+
+def test_records_that_were_not_stored_end_what_is_known_until_a_keyframe(rng: random.Random) -> None:
+    frames = hand_frames(60)
+    chunks = Chunks(frames[:30], rng)
+    rest = Chunks(frames[40:], rng)
+    chunks._rows += rest._rows
+    chunks._frames |= rest._frames
+    trail = laid(chunks)
+    state = trail.before(record_of(frames[-1]), -1)
+    assert state is not None
+    assert state.record == record_of(frames[29])
+
+
+def test_it_stops_at_its_bound_and_goes_on_where_the_recording_has_grown(rng: random.Random) -> None:
+    frames = hand_frames(120)
+    chunks = Chunks(frames, rng)
+    whole = laid(chunks)
+    part = laid(chunks, whole.bytes // 2)
+    state = part.before(record_of(frames[-1]) + 1, -1)
+    assert state is not None
+    assert 0 < state.record < chunks.ends[-1]
+    assert part.bytes < whole.bytes * 3 // 4
+    part.most_bytes = 1 << 30
+    part.follow()
+    assert part.wait(30)
+    state = part.before(record_of(frames[-1]) + 1, -1)
+    assert state is not None
+    assert state.record == chunks.ends[-1]
+    assert laid(chunks, 0).before(1 << 40, -1) is None
