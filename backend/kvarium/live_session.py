@@ -8,7 +8,7 @@ engine ──frame──▶ LiveSession.receive ─┬▶ writer (queue)  ──
 import asyncio
 import time
 import uuid
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from kvarium.errors import KvariumError
 from kvarium.follower import Follower
@@ -22,6 +22,9 @@ from kvarium.ring import Ring, RingFrame
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Answer, Argument, Bye, Command, Health, Hello, Scalar, Status
 from kvarium_ledger.records import AnyRecord
+
+if TYPE_CHECKING:
+    from kvarium.viewer import Viewer
 
 FRESH_KEYFRAME_BYTES = 1 << 20
 """A keyframe serves several viewers while at most this much follows it."""
@@ -81,12 +84,14 @@ class LiveSession:
         self.unlinked_since = time.monotonic()
         self._engine_end: str | None = None
         self.committed = opened.last_record
-        self.viewers = 0
+        self.watching: set[Viewer] = set()
+        self.viewers_skips = 0
         self.recording_fault: RecordingFault | None = None
         self.recording_lost: str | None = None
         self.link_fault: str | None = None
         self.health_frame: bytes | None = None
         self.bye_frame: bytes | None = None
+        self.bye_said = asyncio.Event()
         self.counters: dict[str, int | None] = {
             name: row[name]
             for name in ("records", "operations", "steps", "last_step", "duration_ns", "bytes", "gaps")
@@ -106,7 +111,12 @@ class LiveSession:
         self._shared_keyframe: RingFrame | None = None
         self._keyframe_task: asyncio.Task[RingFrame] | None = None
         self._engine_keyframe = -1
-        self.status_frame = codec.seal(self.status())
+        self.latest_status = self.status()
+
+    @property
+    def viewers(self) -> int:
+        """How many watch."""
+        return len(self.watching)
 
     @property
     def last_record(self) -> int:
@@ -164,7 +174,7 @@ class LiveSession:
         if head.record != last + 1 and not self._gap_explains(head, last):
             raise self._fault(f"record {head.record} follows record {last}, and no gap says why")
         self._writer.append(self.number, frame, head)
-        self.ring.append(head.record, frame)
+        self.ring.append(head.record, frame, head.type == "text", head.time)
         self._count(head, frame)
         if head.type == "keyframe":
             self._engine_keyframe = head.record
@@ -205,6 +215,7 @@ class LiveSession:
             self.health_frame = frame
         elif isinstance(message, Bye):
             self.bye_frame = frame
+            self.bye_said.set()
             self.state = "ended"
             self._writer.set_state(self.number, "ended", message.reason)
             self.refresh_status()
@@ -216,6 +227,7 @@ class LiveSession:
         """Send the viewers away: no engine will say goodbye to them."""
         if self.bye_frame is None:
             self.bye_frame = codec.seal(Bye(reason=reason))
+            self.bye_said.set()
         self.wake()
 
     def interrupt(self, reason: str) -> None:
@@ -297,6 +309,32 @@ class LiveSession:
             self._keyframe_task = asyncio.create_task(self._make_keyframe())
         return await asyncio.wait_for(asyncio.shield(self._keyframe_task), timeout)
 
+    @property
+    def keyframe_bytes(self) -> int:
+        """About what a keyframe takes: what the last one took that viewers shared; 0: there was none."""
+        return 0 if self._shared_keyframe is None else len(self._shared_keyframe.frame)
+
+    async def keyframe_at_hand(self, timeout: float = 1.0) -> RingFrame | None:
+        """A keyframe from which a viewer can go on, if one is to be had soon and without asking the engine for a record."""
+        shared, mirror = self._shared_keyframe, self.follower
+        # While less than another one follows it, a new one would be no gain.
+        if (
+            shared is not None
+            and self._serves(shared.record)
+            and self.ring.lag(shared.record) <= len(shared.frame)
+        ):
+            return shared
+        if not mirror.running or not self._serves(mirror.record):
+            return None
+        try:
+            found = await asyncio.wait_for(asyncio.wrap_future(mirror.keyframe()), timeout)
+        except (TimeoutError, KvariumError):
+            return None
+        if not self.ring.covers(found.record):
+            return None
+        self._shared_keyframe = found
+        return found
+
     def _serves(self, record: int) -> bool:
         return self.ring.covers(record) and self.ring.lag(record) <= FRESH_KEYFRAME_BYTES
 
@@ -326,7 +364,7 @@ class LiveSession:
 
     def refresh_status(self) -> None:
         """Tell viewers the status as it is now."""
-        self.status_frame = codec.seal(self.status())
+        self.latest_status = self.status()
         self.wake()
 
     def status(self) -> Status:
@@ -338,6 +376,7 @@ class LiveSession:
             committed=self.committed if self.committed >= 0 else None,
             fold_record=self.follower.record if self.follower.record >= 0 else None,
             viewers=self.viewers,
+            viewers_skips=self.viewers_skips,
             recording=self._reader.database.where,
             recording_bytes=self._writer.stored.get(self.number, 0),
             recording_error=self.recording_error,

@@ -6,10 +6,15 @@ from typing import NamedTuple
 
 
 class RingFrame(NamedTuple):
-    """A frame and the number of its record."""
+    """A frame and the number of its record; ``sealed`` is its last moment (ns since the session's start), if it has one."""
 
     record: int
     frame: bytes
+    is_text: bool = False
+    sealed: int | None = None
+
+
+_DROPPED = RingFrame(-1, b"")
 
 
 class Ring:
@@ -25,24 +30,24 @@ class Ring:
         self.total = 0
         self._before = after
         self._records: list[int] = []
-        self._frames: list[bytes] = []
+        self._frames: list[RingFrame] = []
         self._ends: list[int] = []
         self._head = 0
         self._dropped_bytes = 0
         self._changed = threading.Condition()
 
-    def append(self, record: int, frame: bytes) -> None:
+    def append(self, record: int, frame: bytes, is_text: bool = False, sealed: int | None = None) -> None:
         """The next frame."""
         with self._changed:
             self.total += len(frame)
             self.last = record
             self._records.append(record)
-            self._frames.append(frame)
+            self._frames.append(RingFrame(record, frame, is_text, sealed))
             self._ends.append(self.total)
             while self.total - self._dropped_bytes > self.capacity and self._head < len(self._records) - 1:
                 self._before = self._records[self._head]
                 self._dropped_bytes = self._ends[self._head]
-                self._frames[self._head] = b""
+                self._frames[self._head] = _DROPPED
                 self._head += 1
             if self._head > 1024 and self._head * 2 > len(self._records):
                 del self._records[: self._head], self._frames[: self._head], self._ends[: self._head]
@@ -70,9 +75,8 @@ class Ring:
         found: list[RingFrame] = []
         size = 0
         while index < len(self._records) and (not found or size < limit_bytes):
-            frame = self._frames[index]
-            found.append(RingFrame(self._records[index], frame))
-            size += len(frame)
+            found.append(self._frames[index])
+            size += len(found[-1].frame)
             index += 1
         return found
 

@@ -117,7 +117,9 @@ class Status(Message, frozen=True, kw_only=True, tag="status"):
     """The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.
 
     ``fold_record`` is how far the backend's own fold came, ``committed`` how far the recorder did; ``violation`` is the
-    first fault that the backend's fold met.
+    first fault that the backend's fold met. ``skips`` and ``lag_ms`` are of the viewer that is told: how often it got a
+    :class:`Skip`, and ms from the ``sealed`` of the last record that it was sent to its sending, by the clocks of engine and
+    backend; ``viewers_skips`` is of all viewers that this session had since the backend's start.
     """
 
     linked: bool
@@ -130,10 +132,16 @@ class Status(Message, frozen=True, kw_only=True, tag="status"):
     recording_bytes: int = 0
     recording_error: str | None = None
     violation: str | None = None
+    skips: int = 0
+    viewers_skips: int = 0
+    lag_ms: float | None = None
 
 
 class Skip(Message, frozen=True, kw_only=True, tag="skip"):
-    """This viewer was too slow: the records ``first`` to ``last`` were left out for it alone; a keyframe follows."""
+    """The records ``first`` to ``last`` were left out for this viewer alone; a keyframe follows.
+
+    It was too slow, or asked for a lower rate, and the keyframe is fewer bytes.
+    """
 
     first: int
     last: int

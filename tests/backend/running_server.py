@@ -61,9 +61,10 @@ class RunningServer:
         assert response.status_code == 200, response.text
         return list(codec.unpack(response.content))
 
-    def watch(self, session: str, after: int | None = None, **options: Any) -> "Watch":
-        query = "" if after is None else f"?after={after}"
-        return Watch(f"{self.ws}/api/sessions/{session}/live{query}", **options)
+    def watch(self, session: str, after: int | None = None, wish: str = "", **options: Any) -> "Watch":
+        """``wish``: what else stands in the address, as ``text=none&rate=4``."""
+        query = "&".join(part for part in ("" if after is None else f"after={after}", wish) if part)
+        return Watch(f"{self.ws}/api/sessions/{session}/live?{query}", **options)
 
     def wait_indexed(self, session: str, record: int) -> None:
         wait_for(lambda: self.get(f"/sessions/{session}")["indexed_record"] == record)
@@ -106,11 +107,15 @@ class Watch:
 
     def close_code(self) -> int | None:
         """Read to the end; the code with which the server closed."""
+        return self.closed()[0]
+
+    def closed(self) -> tuple[int | None, str]:
+        """Read to the end; the code with which the server closed, and the reason that it gave."""
         try:
             while True:
                 self.next()
         except ConnectionClosed as closed:
-            return closed.rcvd.code if closed.rcvd is not None else None
+            return (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd is not None else (None, "")
 
     def close(self) -> None:
         self._open.close()

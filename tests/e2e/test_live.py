@@ -40,6 +40,40 @@ def test_blocks_change_on_the_map_while_the_engine_runs(live: ServerProcess, ope
     assert wait_light(page, "green")["record"] > 0
 
 
+def test_a_page_that_asks_for_less_is_verified_and_fetches_what_was_said_when_somebody_looks(
+    live: ServerProcess, open_page: Pages
+) -> None:
+    sent: list[str] = []
+    page = open_page(f"{live.url}/?text=none&rate=4")
+    page.on("websocket", lambda socket: sent.append(socket.url))
+    page.reload()
+    ready(page)
+    wait_light(page, "green")
+    wait_steps(page, 20)
+    assert wait_light(page, "green")["record"] > 0
+    assert any("text=none" in url and "rate=4" in url for url in sent), sent
+    expect(page.get_by_test_id("asked")).to_contain_text("no text, at most 4 a second")
+    facts = page.get_by_test_id("health")
+    for told in ("operations", "queued", "to its sending", "here, "):
+        expect(facts).to_contain_text(told)
+    page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'at'")
+    ready(page)
+    stands = step_of(page)
+    # The history has no hole where a text was left out.
+    page.keyboard.press(",")
+    until(page, "s => window.kvarium.position().step === s", stands - 1)
+    ready(page)
+    assert_pixels_are(page, state(page))
+    assert "text=none&rate=4" in page.url
+    page.goto(f"{page.url}&request={page.evaluate(FIRST_RUNNING)}")
+    until(page, "window.kvarium !== undefined")
+    expect(page.locator(".inspector .said.prompt").first).to_be_visible()
+
+
+FIRST_RUNNING = "window.kvarium.state().then((state) => state.requests[0][0])"
+
+
 def test_a_paused_view_stands_still_while_the_engine_goes_on_and_end_catches_up(
     live: ServerProcess, open_page: Pages
 ) -> None:

@@ -153,7 +153,7 @@ async def frames(
     """Frames of the records after ``after``, packed; none when there are none yet."""
     live = hub.live.get(session)
     if live is not None and live.ring.covers(after):
-        found = [frame for _, frame in live.ring.after(after, limit_bytes)]
+        found = [each.frame for each in live.ring.after(after, limit_bytes)]
     else:
         found = await read_of(
             hub, session, lambda reader, number: reader.frames_after(number, after, limit_bytes)

@@ -16,6 +16,7 @@ import type { Landmark } from '../worker/landmarks';
 import type { Destination } from '../worker/place';
 import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
+import type { Wish } from '../worker/source';
 import { recording } from './embedded';
 import { afterFrame, beforeFrame, reducedMotion } from './frame';
 import { startLedgerWorker } from './ledger-worker';
@@ -248,7 +249,11 @@ export interface Opening {
   readonly to: Destination | null;
   readonly lastStep: number;
   readonly lastRecord: number;
+  readonly wish: Wish;
 }
+
+/** What this page asks for of the session that is open. */
+export const asked = signal<Wish>({ text: true, rate: null });
 
 export function openLedger(opening: Opening): void {
   batch(() => {
@@ -256,9 +261,10 @@ export function openLedger(opening: Opening): void {
     link.value = opening.live ? 'connecting' : 'replay';
   });
   openSession = opening.id;
-  const { id, live, to, lastStep, lastRecord } = opening;
+  const { id, live, to, lastStep, lastRecord, wish } = opening;
+  asked.value = wish;
   const api = new URL('api/', document.baseURI).href;
-  tell({ kind: 'open', session: id, api, live, to, lastStep, lastRecord, recording });
+  tell({ kind: 'open', session: id, api, live, to, lastStep, lastRecord, recording, wish });
 }
 
 export function closeLedger(): void {

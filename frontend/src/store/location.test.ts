@@ -8,9 +8,18 @@ vi.stubGlobal(
   },
 );
 const { destinationOf, readPlace, writePlace, wrongStep } = await import('./location');
+const { wrongWish } = await import('./wish');
 
 test('an address is read as it was written, and a step that is none is noticed', () => {
-  const place = { session: 'a b', step: 7, op: null, block: null, sequence: 3, request: null };
+  const place = {
+    session: 'a b',
+    step: 7,
+    op: null,
+    block: null,
+    sequence: 3,
+    request: null,
+    wish: { text: true, rate: null },
+  };
   expect(readPlace(writePlace(place))).toEqual(place);
   for (const said of ['-5', '1.5', 'x', '1e3']) {
     expect(wrongStep(`?step=${said}`)).toBe(said);
@@ -28,4 +37,16 @@ test('an address leads to a step, or within it behind an operation', () => {
   expect(leads('?op=x')).toBeNull();
   const place = { ...readPlace('?session=a&step=0&op=-1'), block: 3 };
   expect(readPlace(writePlace(place))).toEqual(place);
+});
+
+test('an address says what is asked for of a live session, and keeps it', () => {
+  const place = readPlace('?session=a&text=none&rate=0.5');
+  expect(place.wish).toEqual({ text: false, rate: 0.5 });
+  expect(writePlace(place)).toBe('?session=a&text=none&rate=0.5');
+  for (const said of ['rate=0', 'rate=61', 'rate=x', 'rate=1e1', 'text=some', 'rate=-4']) {
+    expect(wrongWish(`?${said}`)).toBe(said);
+    expect(readPlace(`?${said}`).wish).toEqual({ text: true, rate: null });
+  }
+  for (const address of ['', '?text=none&rate=60', '?text=full&rate=0.1'])
+    expect(wrongWish(address)).toBeNull();
 });

@@ -1,8 +1,9 @@
-/** The address holds the state: `?session=&step=&op=&block=&seq=&request=`; the browser's Back goes back in it. */
+/** The address holds the state: `?session=&step=&op=&block=&seq=&request=&text=&rate=`; the browser's Back goes back in it. */
 
 import { effect } from '@preact/signals';
 import { text } from '../text';
 import type { Destination } from '../worker/place';
+import type { Wish } from '../worker/source';
 import { follow, jumps } from './clock';
 import { isEmbedded } from './embedded';
 import { isLive, position, tell } from './ledger';
@@ -18,6 +19,7 @@ import {
   type SessionInfo,
   unknownSession,
 } from './sessions';
+import { readWish, writeWish, wrongWish } from './wish';
 
 interface Place {
   readonly session: string | null;
@@ -27,6 +29,8 @@ interface Place {
   readonly block: number | null;
   readonly sequence: number | null;
   readonly request: number | null;
+  /** What is asked for while the session is live. */
+  readonly wish: Wish;
 }
 
 function natural(text: string | null): number | null {
@@ -43,6 +47,7 @@ export function readPlace(search: string): Place {
     block: natural(query.get('block')),
     sequence: natural(query.get('seq')),
     request: natural(query.get('request')),
+    wish: readWish(search),
   };
 }
 
@@ -54,6 +59,7 @@ export function writePlace(place: Place): string {
   if (place.block !== null) query.set('block', String(place.block));
   if (place.sequence !== null) query.set('seq', String(place.sequence));
   if (place.request !== null) query.set('request', String(place.request));
+  writeWish(place.wish, query);
   const text = query.toString();
   return text === '' ? '' : `?${text}`;
 }
@@ -88,6 +94,7 @@ function present(): Place {
     block,
     sequence,
     request,
+    wish: readWish(location.search),
   };
 }
 
@@ -117,6 +124,8 @@ async function restore(first: boolean): Promise<void> {
     const to = destinationOf(place);
     const wrong = wrongStep(location.search);
     if (wrong !== null) say(text.stage.wrongStep(wrong), true);
+    const notAsked = wrongWish(location.search);
+    if (notAsked !== null) say(text.stage.wrongWish(notAsked), true);
     const open = current.peek();
     if (open === null || (!isEmbedded && open.id !== place.session)) {
       const sessions = await loadSessions();

@@ -5,6 +5,7 @@ import type { Destination } from '../worker/place';
 import { embedded, isEmbedded } from './embedded';
 import { closeLedger, openLedger, position } from './ledger';
 import { clearSelection, type Selection, selection } from './selection';
+import { readWish } from './wish';
 
 export interface SessionInfo {
   readonly id: string;
@@ -119,6 +120,7 @@ export function openSession(info: SessionInfo, to: Destination | null): void {
     to,
     lastStep: info.last_step ?? -1,
     lastRecord: info.last_record ?? -1,
+    wish: readWish(location.search),
   });
 }
 

@@ -4,6 +4,7 @@ import { bytes, clock, integer, moment, percent, short } from '../format';
 import { embedded } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import {
+  asked,
   awaitsFirstStep,
   gaps,
   health,
@@ -80,6 +81,15 @@ export function Footer() {
         <span title={text.footer.hitsTitle(told.prefix_cache_hits ?? 0, told.prefix_cache_queries ?? 0)}>
           {own}
           {text.footer.hits} <b>{percent(told.prefix_cache_hits ?? 0, told.prefix_cache_queries!, 1)}</b>
+        </span>
+      )}
+      {live && (!asked.value.text || asked.value.rate !== null) && (
+        <span title={text.footer.lessTitle} data-testid="asked">
+          {text.footer.less}{' '}
+          {[
+            ...(asked.value.text ? [] : [text.footer.noText]),
+            ...(asked.value.rate === null ? [] : [text.footer.rate(asked.value.rate)]),
+          ].join(', ')}
         </span>
       )}
       <span>

@@ -1,8 +1,58 @@
 /** The session: what the inspector tells while nothing is selected. */
 
-import { bytes, clock, moment } from '../format';
-import { hello, position } from '../store/ledger';
+import { bytes, clock, duration, integer, moment, short } from '../format';
+import { gaps, health, hello, isLive, lag, position, status } from '../store/ledger';
 import { text } from '../text';
+
+function milliseconds(value: number | null | undefined): string {
+  return value == null ? '–' : `${integer(Math.max(0, value))} ms`;
+}
+
+/** How the session goes now: the engine's health, and what the server says of this viewer. */
+function Health() {
+  const from = status.value;
+  const told = health.value;
+  if (!isLive.value || from === null) return null;
+  return (
+    <>
+      <div class="head">
+        <h2>{text.inspector.health}</h2>
+      </div>
+      <dl class="pairs" data-testid="health">
+        {told !== null && from.linked && (
+          <>
+            <dt>{text.inspector.operations}</dt>
+            <dd class="num">{text.inspector.perSecond(short(told.operations_per_s ?? 0))}</dd>
+            <dt>{text.inspector.steps}</dt>
+            <dd class="num">{text.inspector.perSecond(short(told.steps_per_s ?? 0))}</dd>
+            <dt>{text.inspector.bytes}</dt>
+            <dd class="num">{text.inspector.perSecond(bytes(Math.round(told.bytes_per_s ?? 0)))}</dd>
+            <dt>{text.inspector.inLedger}</dt>
+            <dd class="num">
+              {text.inspector.inLedgerOf(duration(told.ledger_ns ?? 0), duration(told.step_ns ?? 0))}
+            </dd>
+            <dt>{text.inspector.queued}</dt>
+            <dd class="num" title={text.inspector.queuedTitle}>
+              {text.inspector.queuedOf(told.queue_records ?? 0, bytes(told.unacknowledged_bytes ?? 0))}
+            </dd>
+          </>
+        )}
+        <dt>{text.inspector.lag}</dt>
+        <dd class="num" title={text.inspector.lagTitle}>
+          {text.inspector.lagOf(milliseconds(from.lag_ms), milliseconds(lag.value))}
+        </dd>
+        <dt>{text.inspector.skips}</dt>
+        <dd class="num" title={text.inspector.skipsTitle}>
+          {text.inspector.skipsOf(from.skips ?? 0, from.viewers_skips ?? 0)}
+        </dd>
+        <dt>{text.inspector.gaps}</dt>
+        <dd class="num">{integer(Math.max(gaps.value, told?.gaps ?? 0))}</dd>
+        <dt>{text.inspector.viewers}</dt>
+        <dd class="num">{integer(from.viewers ?? 0)}</dd>
+      </dl>
+    </>
+  );
+}
 
 export function Session() {
   const told = hello.value;
@@ -54,6 +104,7 @@ export function Session() {
           <span class="dim">{moment(told.utc_us + position.value.time / 1000).slice(11)}</span>
         </dd>
       </dl>
+      <Health />
       <div class="head">
         <h2>{text.inspector.settings}</h2>
       </div>

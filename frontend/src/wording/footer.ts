@@ -16,6 +16,11 @@ export const footer = {
   operationsTitle: 'What the engine does now, wherever the view is',
   lag: 'lag',
   lagTitle: 'From the sealing of a record in the engine to this page (the two clocks must agree)',
+  less: 'asked for:',
+  noText: 'no text',
+  rate: (rate: number) => `at most ${rate} a second`,
+  lessTitle:
+    'What the address of this page asks for (text, rate); what was said is fetched when somebody looks at it',
   gaps: 'gaps',
   hits: 'prefix hits',
   hitsTitle: (hits: number, queries: number) =>

@@ -8,12 +8,13 @@
  */
 
 import { type AnyRecord, type Fold, isRecord } from '../ledger/fold';
-import { openFrame } from '../ledger/frame';
+import { openFrame, sealFrame } from '../ledger/frame';
 import type { Frame, Health, Status, Step } from '../ledger/generated/types';
+import { type Before, beforeOf, textBetween } from '../ledger/withoutText';
 import type { History } from './history';
 import type { LinkState } from './protocol';
 import type { Series } from './series';
-import { Live, type Requests } from './source';
+import { Live, type Requests, type Wish } from './source';
 import type { Trust } from './trust';
 
 export interface HeadHandlers {
@@ -46,6 +47,8 @@ export class Head {
   /** The last step that was folded. */
   step: Step | null = null;
   private readonly incoming: Uint8Array[] = [];
+  /** The last record that came, for who gets no text. */
+  private before: Before | null = null;
   private live: Live | null = null;
   private closed = false;
 
@@ -61,6 +64,7 @@ export class Head {
     private readonly series: Series,
     private readonly trust: Trust,
     private readonly requests: Requests,
+    private readonly wish: Wish,
     private readonly handlers: HeadHandlers,
   ) {
     this.link = live ? 'connecting' : 'replay';
@@ -78,7 +82,7 @@ export class Head {
   }
 
   private connect(): void {
-    this.live = new Live(this.requests, {
+    this.live = new Live(this.requests, this.wish, {
       after: () => (this.fold.loaded && this.incoming.length === 0 ? this.fold.record : null),
       frame: (bytes) => {
         this.incoming.push(bytes);
@@ -151,9 +155,13 @@ export class Head {
       this.lastRecord = Math.max(this.lastRecord, frame.last_record ?? 0);
     } else if (frame.type === 'skip') {
       this.desynchronise(
-        `this page was too slow: records ${frame.first} to ${frame.last} were left out for it`,
+        this.wish.rate === null
+          ? `this page was too slow: records ${frame.first} to ${frame.last} were left out for it`
+          : `this page asked for less: records ${frame.first} to ${frame.last} were left out for it`,
         false,
       );
+      // Not at once: another skip may follow soon.
+      if (!this.series.filling) this.fillHole(HOLE_DELAYS.length - 1);
     } else if (frame.type === 'bye') {
       this.live?.close();
       this.end('ended');
@@ -162,6 +170,18 @@ export class Head {
   }
 
   private takeRecord(record: AnyRecord, bytes: Uint8Array): void {
+    if (!this.wish.text && this.fold.loaded) this.standInForText(record);
+    this.before = beforeOf(record);
+    this.takeNext(record, bytes);
+  }
+
+  /** An empty text in the place of one that was not sent: then the history has no hole, and the fold finds all in order. */
+  private standInForText(record: AnyRecord): void {
+    const text = textBetween(this.before, record);
+    if (text !== null && text.record === this.fold.record + 1) this.takeNext(text, sealFrame(text));
+  }
+
+  private takeNext(record: AnyRecord, bytes: Uint8Array): void {
     const { fold } = this;
     if (record.type === 'keyframe' && record.record !== fold.record + 1) {
       // The server's own, to join or to go on after a hole: it bears the number of the last record that it holds.

@@ -21,6 +21,7 @@ import type { Landmark, LandmarkKind } from './landmarks';
 import type { Destination } from './place';
 import type { Pace } from './player';
 import type { Buckets } from './series';
+import type { Wish } from './source';
 
 /** Where the view is: at the live end, at one place, or going on from there at a pace. */
 export type Mode = 'follow' | 'at' | 'play';
@@ -146,6 +147,7 @@ export type ToWorker =
       lastRecord: number;
       /** In place of a server: the recording that the page holds. */
       recording: EmbeddedRecording | null;
+      wish: Wish;
     }
   | { kind: 'close' }
   | { kind: 'follow' }

@@ -25,7 +25,7 @@ import type { Destination } from './place';
 import type { Light, Mode, Position } from './protocol';
 import { requestsOf } from './requests';
 import { Series } from './series';
-import type { Requests } from './source';
+import type { Requests, Wish } from './source';
 import { StepTable } from './steps';
 import { Texts } from './texts';
 import { Transport } from './transport';
@@ -40,6 +40,8 @@ export interface OpenOptions {
   readonly lastStep: number;
   readonly lastRecord: number;
   readonly recording: EmbeddedRecording | null;
+  /** What is asked for while it is live. */
+  readonly wish: Wish;
 }
 
 export class Session {
@@ -83,10 +85,16 @@ export class Session {
       },
       wake,
     });
-    this.texts = new Texts(hello.record_text !== 'none', hello.block_size, this.memory, requests, () =>
-      this.changed(),
+    const { lastStep, lastRecord, to, wish } = options;
+    const isTold = !options.live || wish.text;
+    this.texts = new Texts(
+      hello.record_text !== 'none',
+      hello.block_size,
+      this.memory,
+      requests,
+      () => this.changed(),
+      isTold,
     );
-    const { lastStep, lastRecord, to } = options;
     this.mode = options.live && to === null ? 'follow' : 'at';
     this.landmarks = new Landmarks(this.series, requests, () => this.changed());
     this.table = new StepTable(this.series, requests, (before) => this.tableChanged(before));
@@ -100,6 +108,7 @@ export class Session {
       this.series,
       this.trust,
       requests,
+      wish,
       {
         applied: (fold, record, loaded) => this.headApplied(fold, record, loaded),
         fault: (record, message) => this.fail(record, message),

@@ -21,6 +21,13 @@ export interface SessionFacts {
   readonly last_record: number | null;
 }
 
+/** What a page asks for of a live session. */
+export interface Wish {
+  readonly text: boolean;
+  /** At most so many bursts a second; null: all as it comes. */
+  readonly rate: number | null;
+}
+
 /** What can be asked of one session, wherever its records are. Throws a {@link ServerError} for what can't be had. */
 export interface Requests {
   /** The engine's Hello, its bytes. */
@@ -40,8 +47,8 @@ export interface Requests {
   contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]>;
   /** What a request's sequences said, up to the last record that is there. */
   transcript(request: number): Promise<Told>;
-  /** Where a websocket tells what happens after a record. */
-  liveUrl(after: number | null): string;
+  /** Where a websocket tells what happens after a record; of that, what is asked for. */
+  liveUrl(after: number | null, wish: Wish): string;
 }
 
 /** Asks a server. `api` is the address of the API, with a slash at its end. */
@@ -111,8 +118,11 @@ export class ServerRequests implements Requests {
     return (await (await this.get(`requests/${request}/tokens`)).json()) as Told;
   }
 
-  liveUrl(after: number | null): string {
-    const url = new URL(`live${after === null ? '' : `?after=${after}`}`, this.base);
+  liveUrl(after: number | null, wish: Wish): string {
+    const url = new URL('live', this.base);
+    if (after !== null) url.searchParams.set('after', String(after));
+    if (!wish.text) url.searchParams.set('text', 'none');
+    if (wish.rate !== null) url.searchParams.set('rate', String(wish.rate));
     url.protocol = url.protocol.replace('http', 'ws');
     return url.href;
   }
@@ -143,6 +153,7 @@ export class Live {
 
   constructor(
     private readonly requests: Requests,
+    private readonly wish: Wish,
     private readonly handlers: LiveHandlers,
   ) {
     this.connect();
@@ -151,7 +162,7 @@ export class Live {
   private connect(): void {
     this.timer = null;
     if (this.closed) return;
-    const socket = new WebSocket(this.requests.liveUrl(this.handlers.after()));
+    const socket = new WebSocket(this.requests.liveUrl(this.handlers.after(), this.wish));
     socket.binaryType = 'arraybuffer';
     this.socket = socket;
     socket.onopen = () => this.handlers.open();

@@ -44,9 +44,11 @@ export class Texts {
     private readonly requests: Pick<Requests, 'pieces' | 'contents' | 'transcript'>,
     /** Something came, or may be asked for again. */
     private readonly changed: () => void,
+    /** Do the records that this page folds tell the text? Where it asked for none, only the server does. */
+    isTold = true,
   ) {
     this.contents = new Interned(blockSize);
-    this.transcripts = new Transcripts(memory, (request) => this.wanted.has(request));
+    this.transcripts = new Transcripts(memory, (request) => this.wanted.has(request), undefined, isTold);
   }
 
   /** A fold applied a record. */

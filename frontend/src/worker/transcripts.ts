@@ -70,6 +70,8 @@ export class Transcripts {
     /** Requests that somebody looks at: they stay. */
     private readonly isWanted: (request: number) => boolean = () => false,
     private readonly most = MOST_TOKENS,
+    /** Are the texts of what is folded here complete? Else nothing that is folded counts as seen. */
+    private readonly isTold = true,
   ) {
     this.limit = most;
   }
@@ -141,7 +143,7 @@ export class Transcripts {
       // One that a follower made bears the number of another record.
       if (record.audited !== true) return;
     }
-    this.seen.add(record.record);
+    if (this.isTold) this.seen.add(record.record);
     this.shrink();
   }
 
@@ -178,7 +180,7 @@ export class Transcripts {
         case 'submitted': {
           const found = this.transcript(request);
           found.submitted = step.record;
-          if (!this.dropped.has(request)) found.known = Math.max(found.known, step.record - 1);
+          if (this.isTold && !this.dropped.has(request)) found.known = Math.max(found.known, step.record - 1);
           break;
         }
         case 'sequence_created': {

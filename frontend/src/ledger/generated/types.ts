@@ -593,7 +593,9 @@ export interface Health {
  * The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.
  *
  * ``fold_record`` is how far the backend's own fold came, ``committed`` how far the recorder did; ``violation`` is the
- * first fault that the backend's fold met.
+ * first fault that the backend's fold met. ``skips`` and ``lag_ms`` are of the viewer that is told: how often it got a
+ * :class:`Skip`, and ms from the ``sealed`` of the last record that it was sent to its sending, by the clocks of engine and
+ * backend; ``viewers_skips`` is of all viewers that this session had since the backend's start.
  */
 export interface Status {
   type: 'status';
@@ -607,9 +609,14 @@ export interface Status {
   recording_bytes?: number;
   recording_error?: string | null;
   violation?: string | null;
+  skips?: number;
+  viewers_skips?: number;
+  lag_ms?: number | null;
 }
 /**
- * This viewer was too slow: the records ``first`` to ``last`` were left out for it alone; a keyframe follows.
+ * The records ``first`` to ``last`` were left out for this viewer alone; a keyframe follows.
+ *
+ * It was too slow, or asked for a lower rate, and the keyframe is fewer bytes.
  */
 export interface Skip {
   type: 'skip';
