@@ -15,7 +15,6 @@ import itertools
 import json
 import os
 import random
-import re
 import shutil
 import sys
 import tempfile
@@ -24,7 +23,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kvarium.bench.started import failed, started
+from kvarium.bench.folding import NotMeasuredError
+from kvarium.bench.viewed import viewed
 from kvarium.errors import KvariumError
 
 if TYPE_CHECKING:
@@ -95,18 +95,20 @@ def measure_browser(
     """``{"p50", "p95", "p99"}`` in ms of ``seeks`` random seeks, and of the main thread's time a frame while dragging.
 
     ``session`` is the id of one in ``file``. ``note`` is told what a person may want to know beside: how often the picture
-    changed during the drag. Raises :class:`KvariumError` where there is no Playwright or no Chromium, or when the page shows
-    a fault or does not get there.
+    changed during the drag. Raises :class:`NotMeasuredError` where there is no Playwright, Chromium or page, and
+    :class:`KvariumError` when the page shows a fault or does not get there.
     """
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
-        _view(file, Path(folder)) as url,
+        viewed(file, Path(folder)) as url,
         _page() as (browser, page),
     ):
         from playwright.sync_api import Error
 
         try:
             page.goto(f"{url}/?session={session}&step=0")
+            if page.evaluate("window.kvarium === undefined"):
+                raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")
             page.evaluate("window.kvarium.ready()")
             lane = _whole_timeline(page)
             return _seek(page, lane, seeks), _drag(browser, page, lane, drag_seconds, note)
@@ -124,25 +126,7 @@ def find_chromium() -> str | None:
     return next(filter(None, map(shutil.which, _NAMES)), None)
 
 
-# -- processes ----------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _view(file: Path, folder: Path) -> Iterator[str]:
-    """A ``kvarium view`` of the file; yields its address."""
-    log = folder / "view.log"
-    out = folder / "view.out"
-    with (
-        out.open("w") as output,
-        started(
-            "kvarium.cli", "view", str(file), "--port", "0", "--no-open", log=log, output=output
-        ) as process,
-    ):
-        while (found := re.search(r"http://[\d.]+:\d+", out.read_text() + log.read_text())) is None:
-            if process.poll() is not None:
-                raise failed("there is no server to measure", process, log)
-            time.sleep(0.05)
-        yield found.group()
+# -- the browser --------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -150,7 +134,7 @@ def _page() -> "Iterator[tuple[Browser, Page]]":
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
-        raise KvariumError(
+        raise NotMeasuredError(
             "a browser is driven by Playwright, which is not here: pip install playwright"
         ) from None
     chromium = find_chromium()
@@ -159,7 +143,7 @@ def _page() -> "Iterator[tuple[Browser, Page]]":
             browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
         except Error as error:
             why = error.message.strip().splitlines()[0]
-            raise KvariumError(
+            raise NotMeasuredError(
                 f"no Chromium could be started ({why}): install one (scripts/chromium.sh in a clone, or "
                 "`python -m playwright install chromium`), or say where it is with CHROMIUM=/path/to/it"
             ) from None
