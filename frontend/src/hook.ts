@@ -7,7 +7,8 @@
  *     kvarium.go(to)             move it to { kind: 'operation', operation }, { kind: 'record', record }, { kind: 'time', time }
  *     kvarium.light()            { colour, record, message } of the digest light
  *     kvarium.position()         { mode, record, step, op, … } as last drawn
- *     kvarium.mapShown()         { record, step, next }: which step the map on the canvas is of, and which block it frames
+ *     kvarium.mapShown()         { record, step, next, settled, verified }: of which step the map on the canvas is, which
+ *                                block it frames, and whether the view stood there and its digest was compared
  *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow
  */
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
+from kvarium.bench.browser import FLAGS
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
@@ -17,17 +18,6 @@ from kvarium_ledger.records import Step
 from tests.backend.server_process import ServerProcess, kvarium, process
 from tests.e2e.page import until
 from tests.plain_state import plain_state
-
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--enable-unsafe-swiftshader",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="session")

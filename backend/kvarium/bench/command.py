@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import typer
 
-from kvarium.bench import stream
+from kvarium.bench import seek, stream
 
-BENCHES: tuple[Callable[[typer.Typer], None], ...] = (stream.add,)
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = (stream.add, seek.add)
 """Each adds the command of one bench of the server's."""
 
 app = typer.Typer(

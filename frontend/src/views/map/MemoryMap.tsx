@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { addPainter, invalidate, setGate } from '../../store/frame';
-import { hello, marked, position, queue, tables } from '../../store/ledger';
+import { hello, light, marked, position, queue, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
 import { pixelRatio, pointIn } from '../../store/scale';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
@@ -48,6 +48,10 @@ export interface Shown {
   readonly step: number;
   /** The block that is framed as the next to go. */
   readonly next: number | null;
+  /** The view stood where it was asked to be, and was on its way nowhere. */
+  readonly settled: boolean;
+  /** The digest at its record was compared, and is the record's. */
+  readonly verified: boolean;
 }
 let shown: Shown | null = null;
 
@@ -230,7 +234,10 @@ export function MemoryMap() {
       if (!open) return true;
       pace.drew(now);
       stale = false;
-      shown = { record: position.peek().record, step: position.peek().step, next };
+      const { record, step, target, moving } = position.peek();
+      const { colour, record: lit } = light.peek();
+      const settled = target === null && !moving;
+      shown = { record, step, next, settled, verified: colour === 'green' && lit === record };
       renderer.draw(scene());
       if (look !== drawn) {
         const marks = {

@@ -1,0 +1,268 @@
+"""How long the page takes: from an input to the frame on which what was asked for can be seen, and while it is dragged through.
+
+    pointer goes down on the timeline ──▶ worker ──▶ server ──▶ worker: fold, digests compared ──▶ page: map drawn ──▶ next frame
+    └────────────────────────────────────────────── browser_ms ─────────────────────────────────────────────────────┘
+
+A real Chromium opens a real ``kvarium view``. A seek is done on the first frame behind the one in which the map was drawn of a
+view that stands where it was asked to and whose digest was compared, so what it drew is on its way to the screen.
+
+While dragging, the time of a frame is that of all that ran on the page's main thread from the beginning of one frame to that of
+the next: script, style, layout, painting, garbage collection, as Chromium's own trace tells it.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kvarium.bench.folding import NotMeasuredError
+from kvarium.bench.viewed import viewed
+from kvarium.errors import KvariumError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--enable-unsafe-swiftshader",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""Of a Chromium that needs no display and no GPU: the map is drawn by the CPU."""
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+_SIZE = (1600, 1000)
+_SEEK_SECONDS = 30.0
+_REST_SECONDS = 0.3
+_MOVES_A_SECOND = 60
+_SWEEP_SECONDS = 4.0
+"""From one end of the timeline to the other."""
+
+_ARM = """seconds => {
+  window.kvariumSeek = new Promise((resolve, reject) => {
+    addEventListener('pointerdown', (event) => {
+      const before = window.kvarium.mapShown();
+      let isThere = false;
+      const look = () => {
+        if (isThere) return resolve(performance.now() - event.timeStamp);
+        const shown = window.kvarium.mapShown();
+        const { colour, message } = window.kvarium.light();
+        if (colour === 'red') return reject(new Error(message));
+        if (performance.now() - event.timeStamp > seconds * 1000)
+          return reject(new Error(`no picture of another step within ${seconds} s; the map is of step ${shown.step}`));
+        isThere = shown.step !== before.step && shown.settled && shown.verified;
+        requestAnimationFrame(look);
+      };
+      requestAnimationFrame(look);
+    }, { capture: true, once: true });
+  });
+  window.kvariumSeek.catch(() => {});
+}"""
+
+_WATCH = """() => {
+  const drawn = [];
+  let last = null;
+  window.kvariumDrawn = drawn;
+  const look = () => {
+    const shown = window.kvarium.mapShown();
+    if (last === null || shown.record !== last.record) drawn.push(performance.now());
+    last = shown;
+    if (window.kvariumDrawn === drawn) requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+
+def _tell(line: str) -> None:
+    print(f"kvarium bench seek: {line}", file=sys.stderr, flush=True)
+
+
+def measure_browser(
+    file: Path, session: str, seeks: int, drag_seconds: float, note: Callable[[str], None] = _tell
+) -> tuple[dict[str, float], dict[str, float]]:
+    """``{"p50", "p95", "p99"}`` in ms of ``seeks`` random seeks, and of the main thread's time a frame while dragging.
+
+    ``session`` is the id of one in ``file``. ``note`` is told what a person may want to know beside: how often the picture
+    changed during the drag. Raises :class:`NotMeasuredError` where there is no Playwright, Chromium or page, and
+    :class:`KvariumError` when the page shows a fault or does not get there.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
+        viewed(file, Path(folder)) as url,
+        _page() as (browser, page),
+    ):
+        from playwright.sync_api import Error
+
+        try:
+            page.goto(f"{url}/?session={session}&step=0")
+            if page.evaluate("window.kvarium === undefined"):
+                raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")
+            page.evaluate("window.kvarium.ready()")
+            lane = _whole_timeline(page)
+            return _seek(page, lane, seeks), _drag(browser, page, lane, drag_seconds, note)
+        except Error as error:
+            raise KvariumError(f"the page was not measured: {error.message}") from None
+
+
+def find_chromium() -> str | None:
+    """Where a Chromium is: ``$CHROMIUM``, or the system's; None: Playwright's own, if it has one. Raises :class:`KvariumError`."""
+    told = os.environ.get("CHROMIUM")
+    if told:
+        if not os.access(told, os.X_OK):
+            raise KvariumError(f"CHROMIUM={told} is not an executable file")
+        return told
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+# -- the browser --------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _page() -> "Iterator[tuple[Browser, Page]]":
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise NotMeasuredError(
+            "a browser is driven by Playwright, which is not here: pip install playwright"
+        ) from None
+    chromium = find_chromium()
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
+        except Error as error:
+            why = error.message.strip().splitlines()[0]
+            raise NotMeasuredError(
+                f"no Chromium could be started ({why}): install one (scripts/chromium.sh in a clone, or "
+                "`python -m playwright install chromium`), or say where it is with CHROMIUM=/path/to/it"
+            ) from None
+        with contextlib.closing(browser):
+            page = browser.new_page(viewport={"width": _SIZE[0], "height": _SIZE[1]})
+            page.set_default_timeout(_SEEK_SECONDS * 1000)
+            yield browser, page
+
+
+# -- on the page --------------------------------------------------------------------------------------------------------
+
+Lane = tuple[float, float, float]
+"""Of the timeline: its left and right end, and a height at which nothing but it is hit; CSS pixels."""
+
+
+def _whole_timeline(page: "Page") -> Lane:
+    """Show the whole session in the timeline."""
+    lane = page.locator(".timeline .lane")
+    lane.dblclick()
+    page.wait_for_timeout(1000)
+    page.evaluate("window.kvarium.ready()")
+    box = lane.bounding_box()
+    assert box is not None
+    # What names the axis stands at its left.
+    return box["x"] + 70, box["x"] + box["width"] - 24, box["y"] + box["height"] * 0.55
+
+
+def _seek(page: "Page", lane: Lane, count: int) -> dict[str, float]:
+    left, right, y = lane
+    dice = random.Random(7)
+    x = left
+    times: list[float] = []
+    for _ in range(count):
+        # Never where the view is already.
+        x = left + (x - left + dice.uniform(0.02, 0.98) * (right - left)) % (right - left)
+        page.mouse.move(x, y)
+        page.wait_for_timeout(_REST_SECONDS * 1000)
+        page.evaluate(_ARM, _SEEK_SECONDS)
+        page.mouse.down()
+        times.append(page.evaluate("window.kvariumSeek"))
+        page.mouse.up()
+    return percentiles(times)
+
+
+def _drag(
+    browser: "Browser", page: "Page", lane: Lane, seconds: float, note: Callable[[str], None]
+) -> dict[str, float]:
+    left, right, y = lane
+    page.mouse.move(left, y)
+    page.mouse.down()
+    page.wait_for_timeout(1000)
+    page.evaluate(_WATCH)
+    browser.start_tracing(
+        page=page,
+        categories=["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"],
+    )
+    began = time.monotonic()
+    moves = 0
+    while (now := time.monotonic() - began) < seconds:
+        there = now / _SWEEP_SECONDS % 2
+        page.mouse.move(left + (right - left) * min(there, 2 - there), y)
+        moves += 1
+        time.sleep(max(0.0, began + moves / _MOVES_A_SECOND - time.monotonic()))
+    trace = json.loads(browser.stop_tracing())
+    drawn = page.evaluate(
+        "() => { const drawn = window.kvariumDrawn; window.kvariumDrawn = null; return drawn; }"
+    )
+    page.mouse.up()
+    between = [after - before for before, after in itertools.pairwise(drawn)]
+    frames = frame_times(trace["traceEvents"])
+    if len(frames) < 2 or not between:
+        raise KvariumError(
+            f"nothing moved in {seconds:g} s of dragging: {len(frames)} frames, {len(drawn)} pictures"
+        )
+    told = percentiles(between)
+    note(
+        f"dragging: {len(frames) / seconds:.0f} frames a second; a new step in the picture every {told['p50']:.0f} ms "
+        f"(p95 {told['p95']:.0f} ms)"
+    )
+    return percentiles(frames)
+
+
+def frame_times(trace: Sequence[dict[str, Any]]) -> list[float]:
+    """ms that the page's main thread ran in each frame, from the events of a trace of Chromium.
+
+    The main thread is the one on which most animation frames are; a frame goes from the begin of one to that of the next.
+    """
+    begins: dict[tuple[int, int], list[float]] = {}
+    for event in trace:
+        if event["name"] == "FireAnimationFrame":
+            begins.setdefault((event["pid"], event["tid"]), []).append(event["ts"])
+    if not begins:
+        return []
+    thread = max(begins, key=lambda each: len(begins[each]))
+    tasks = sorted(
+        (event["ts"], event["dur"])
+        for event in trace
+        if (event["pid"], event["tid"]) == thread and event["name"] == "RunTask" and "dur" in event
+    )
+    # A task in which an animation frame begins is the first of its frame.
+    frames: list[float] = []
+    fired = iter(sorted(begins[thread]))
+    fire = next(fired, None)
+    for ts, duration in tasks:
+        is_first = False
+        while fire is not None and fire < ts + duration:
+            is_first = is_first or fire >= ts
+            fire = next(fired, None)
+        if is_first:
+            frames.append(0.0)
+        if frames:
+            frames[-1] += duration / 1000
+    # The last one is cut off.
+    return frames[:-1]
+
+
+def percentiles(values: Sequence[float]) -> dict[str, float]:
+    """``{"p50", "p95", "p99"}``, each the smallest value that so many percent are not above."""
+    ordered = sorted(values)
+    return {
+        f"p{part}": round(ordered[max(0, -(-part * len(ordered) // 100) - 1)], 2) for part in (50, 95, 99)
+    }

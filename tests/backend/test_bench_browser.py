@@ -1,0 +1,53 @@
+"""What the bench of the page makes of a trace, and what it says where there is nothing to measure with."""
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kvarium.bench.browser import find_chromium, frame_times, percentiles
+from kvarium.errors import KvariumError
+
+
+def event(name: str, ts: float, thread: int = 1, **more: Any) -> dict[str, Any]:
+    return {"name": name, "ts": ts, "pid": 7, "tid": thread, **more}
+
+
+def test_a_frame_takes_what_ran_on_the_main_thread_until_the_next_one() -> None:
+    trace = [
+        event("RunTask", 0, dur=900),  # before the first frame
+        event("RunTask", 1000, dur=4000),
+        event("FireAnimationFrame", 1500),
+        event("FireAnimationFrame", 1600),  # a second callback of the same frame
+        event("RunTask", 6000, dur=2500),
+        event("RunTask", 7000, 2, dur=90_000),  # another thread
+        event("FireAnimationFrame", 7100, 2),
+        event("RunTask", 17_000, dur=1000),
+        event("FireAnimationFrame", 17_001),
+        event("RunTask", 33_000, dur=5000),
+        event("FireAnimationFrame", 33_100),
+    ]
+    assert frame_times(trace) == [6.5, 1.0]
+    assert frame_times([each for each in trace if each["name"] == "RunTask"]) == []
+
+
+def test_percentiles_are_values_that_were_measured(rng: random.Random) -> None:
+    values = [float(each) for each in range(1, 101)]
+    rng.shuffle(values)
+    assert percentiles(values) == {"p50": 50.0, "p95": 95.0, "p99": 99.0}
+    assert percentiles([3.0]) == {"p50": 3.0, "p95": 3.0, "p99": 3.0}
+
+
+def test_a_chromium_that_is_not_one_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CHROMIUM", str(tmp_path / "nowhere"))
+    with pytest.raises(KvariumError, match=r"CHROMIUM=.*nowhere is not an executable file"):
+        find_chromium()
+    monkeypatch.delenv("CHROMIUM")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_chromium() is None
+    mine = tmp_path / "chromium"
+    mine.write_text("#!/bin/sh\n")
+    os.chmod(mine, 0o755)
+    assert find_chromium() == str(mine)
