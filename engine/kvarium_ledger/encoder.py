@@ -13,10 +13,7 @@ from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import (
     AnyDecision,
     Change,
-    Finished,
     Hypothesis,
-    SequenceDropped,
-    Submitted,
 )
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.hashes import HASH_BYTES
@@ -30,6 +27,7 @@ from kvarium_ledger.ledger import (
     TokenLogprobs,
 )
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
+from kvarium_ledger.privacy import Privacy
 from kvarium_ledger.records import (
     AnyRecord,
     ContentKeys,
@@ -148,9 +146,9 @@ class _Vocabulary:
 class Encoder:
     """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
 
-    ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made and no content of a prompt or
-    token leaves the engine, nor the stop that a sequence met or a cache salt. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
-    told by their ids alone.
+    ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made, and what else is text, or tells it,
+    is left out or re-keyed (:mod:`kvarium_ledger.privacy`). ``pieces`` gives the text of tokens, told where a token first
+    comes up; None: tokens are told by their ids alone.
     """
 
     def __init__(self, num_blocks: int, record_text: str = "full", pieces: PieceSource | None = None) -> None:
@@ -158,6 +156,7 @@ class Encoder:
             raise ValueError(f"record_text is 'full' or 'none', not {record_text!r}")
         self.record = -1
         self.record_text = record_text
+        self._privacy = Privacy() if record_text == "none" else None
         self._time = 0
         self._blocks = BlockState(num_blocks)
         self._lanes = Lanes()
@@ -181,15 +180,16 @@ class Encoder:
                 records.append(self._text(sealed, ends))
             return records
         if isinstance(sealed, SealedControl):
+            privacy = self._privacy
             return [
                 Control(
                     record=self._next(),
                     time=sealed.time,
                     id=sealed.id,
                     name=sealed.name,
-                    args=sealed.args,
+                    args=sealed.args if privacy is None else privacy.arguments(sealed.args),
                     asked_by=sealed.asked_by,
-                    error=sealed.error,
+                    error=sealed.error if privacy is None else privacy.error(sealed.error),
                 )
             ]
         return [self._keyframe(sealed)]
@@ -214,7 +214,8 @@ class Encoder:
     def _keyframe(self, keyframe: Keyframe) -> Keyframe:
         self._blocks.load(keyframe.blocks)
         self._lanes.load(keyframe.digest)
-        return msgspec.structs.replace(keyframe, record=self._next())
+        contents = keyframe.contents if self._privacy is None else self._privacy.contents(keyframe.contents)
+        return msgspec.structs.replace(keyframe, record=self._next(), contents=contents)
 
     def _digest(self, operations: Operations, decisions: list[AnyDecision]) -> Digest:
         columns = OperationColumns.decode(operations)
@@ -231,6 +232,9 @@ class Encoder:
 
     def _step(self, sealed: SealedStep) -> Step:
         operations = columns_of(sealed.slices)
+        decisions, contents = sealed.decisions, _contents(sealed.contents)
+        if self._privacy is not None:
+            decisions, contents = self._privacy.decisions(decisions), self._privacy.contents(contents)
         return Step(
             record=self._next(),
             step=sealed.step,
@@ -248,10 +252,10 @@ class Encoder:
             tokens=sealed.tokens,
             budget=sealed.budget,
             operations=operations,
-            decisions=sealed.decisions if self.record_text == "full" else _untold(sealed.decisions),
+            decisions=decisions,
             sampled=np.array(sealed.sampled, dtype="<u4").tobytes(),
             sampled_op=sealed.sampled_op,
-            contents=_contents(sealed.contents),
+            contents=contents,
             digest=self._digest(operations, sealed.decisions),
             audit=sealed.audit,
         )
@@ -323,18 +327,3 @@ def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
         top_token=column([token for item in asked for token in item.top_tokens], "<u4"),
         top_logprob=column([value for item in asked for value in item.top_logprobs], "<f4"),
     )
-
-
-def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
-    """The decisions without what is text: the stops that were met, the last tokens of answers, and cache salts."""
-
-    def untold(decision: AnyDecision) -> AnyDecision:
-        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None:
-            return msgspec.structs.replace(decision, stop_reason=None)
-        if isinstance(decision, Hypothesis):
-            return msgspec.structs.replace(decision, token=None)
-        if isinstance(decision, Submitted) and decision.cache_salt is not None:
-            return msgspec.structs.replace(decision, cache_salt=None)
-        return decision
-
-    return [untold(decision) for decision in decisions]
