@@ -27,7 +27,7 @@ from kvarium_ledger.ledger import (
     TokenLogprobs,
 )
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
-from kvarium_ledger.privacy import Privacy
+from kvarium_ledger.privacy import RECORD_TEXT, Privacy
 from kvarium_ledger.records import (
     AnyRecord,
     ContentKeys,
@@ -146,17 +146,17 @@ class _Vocabulary:
 class Encoder:
     """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
 
-    ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made, and what else is text, or tells it,
-    is left out or re-keyed (:mod:`kvarium_ledger.privacy`). ``pieces`` gives the text of tokens, told where a token first
-    comes up; None: tokens are told by their ids alone.
+    ``record_text`` is ``full``, ``hash`` or ``none``: without ``full`` no text leaves the engine, and no true hash of it
+    (:mod:`kvarium_ledger.privacy`); with ``hash`` a ``text`` record tells prompts by re-keyed hashes, with ``none`` there is
+    no such record. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are told by their
+    ids alone.
     """
 
     def __init__(self, num_blocks: int, record_text: str = "full", pieces: PieceSource | None = None) -> None:
-        if record_text not in ("full", "none"):
-            raise ValueError(f"record_text is 'full' or 'none', not {record_text!r}")
+        if record_text not in RECORD_TEXT:
+            raise ValueError(f"record_text is 'full', 'hash' or 'none', not {record_text!r}")
         self.record = -1
-        self.record_text = record_text
-        self._privacy = Privacy() if record_text == "none" else None
+        self._privacy = Privacy(record_text) if record_text != "full" else None
         self._time = 0
         self._blocks = BlockState(num_blocks)
         self._lanes = Lanes()
@@ -175,23 +175,26 @@ class Encoder:
         self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         if isinstance(sealed, SealedStep):
             records: list[AnyRecord] = [self._step(sealed)]
+            if self._privacy is not None:
+                if self._privacy.record_text == "hash" and sealed.prompts:
+                    told = Text(record=self._next(), step=sealed.step, prompts=sealed.prompts)
+                    records.append(self._privacy.text(told))
+                return records
             ends = _ends(sealed.decisions) if self._vocabulary is not None else b""
-            if self.record_text == "full" and (sealed.contents or sealed.prompts or sealed.sampled or ends):
+            if sealed.contents or sealed.prompts or sealed.sampled or ends:
                 records.append(self._text(sealed, ends))
             return records
         if isinstance(sealed, SealedControl):
-            privacy = self._privacy
-            return [
-                Control(
-                    record=self._next(),
-                    time=sealed.time,
-                    id=sealed.id,
-                    name=sealed.name,
-                    args=sealed.args if privacy is None else privacy.arguments(sealed.args),
-                    asked_by=sealed.asked_by,
-                    error=sealed.error if privacy is None else privacy.error(sealed.error),
-                )
-            ]
+            control = Control(
+                record=self._next(),
+                time=sealed.time,
+                id=sealed.id,
+                name=sealed.name,
+                args=sealed.args,
+                asked_by=sealed.asked_by,
+                error=sealed.error,
+            )
+            return [control if self._privacy is None else self._privacy.control(control)]
         return [self._keyframe(sealed)]
 
     def lose(self, sealed: Sealed) -> None:
@@ -214,8 +217,8 @@ class Encoder:
     def _keyframe(self, keyframe: Keyframe) -> Keyframe:
         self._blocks.load(keyframe.blocks)
         self._lanes.load(keyframe.digest)
-        contents = keyframe.contents if self._privacy is None else self._privacy.contents(keyframe.contents)
-        return msgspec.structs.replace(keyframe, record=self._next(), contents=contents)
+        told = msgspec.structs.replace(keyframe, record=self._next())
+        return told if self._privacy is None else self._privacy.keyframe(told)
 
     def _digest(self, operations: Operations, decisions: list[AnyDecision]) -> Digest:
         columns = OperationColumns.decode(operations)
@@ -232,10 +235,7 @@ class Encoder:
 
     def _step(self, sealed: SealedStep) -> Step:
         operations = columns_of(sealed.slices)
-        decisions, contents = sealed.decisions, _contents(sealed.contents)
-        if self._privacy is not None:
-            decisions, contents = self._privacy.decisions(decisions), self._privacy.contents(contents)
-        return Step(
+        step = Step(
             record=self._next(),
             step=sealed.step,
             time=sealed.times.start,
@@ -252,13 +252,14 @@ class Encoder:
             tokens=sealed.tokens,
             budget=sealed.budget,
             operations=operations,
-            decisions=decisions,
+            decisions=sealed.decisions,
             sampled=np.array(sealed.sampled, dtype="<u4").tobytes(),
             sampled_op=sealed.sampled_op,
-            contents=contents,
+            contents=_contents(sealed.contents),
             digest=self._digest(operations, sealed.decisions),
             audit=sealed.audit,
         )
+        return step if self._privacy is None else self._privacy.step(step)
 
     def _text(self, sealed: SealedStep, ends: bytes) -> Text:
         tokens: list[int] = []

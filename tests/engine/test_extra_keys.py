@@ -175,13 +175,13 @@ def test_without_text_no_misnamed_argument_and_no_reason_of_a_refusal_tells_a_te
     for record_text in ("full", "none"):
         sealed: list[Sealed] = []
         steering = Steering(Engine(EngineConfig(num_blocks=8), NullRunner(), Ledger(sealed.append)))
-        args: Any = {"prommpt": "pepper", "prompt_tokens": 4}
+        args: Any = {"prommpt": "pepper", "pepper": 1, "prompt_tokens": 4}
         assert steering.carry_out(Command(id="c", name="submit", args=args)).error is not None
         encoder = Encoder(8, record_text)
         frames[record_text] = b"".join(frame for each in sealed for _, frame in encoder.encode(each))
     assert b"pepper" in frames["full"]
     assert b"pepper" not in frames["none"]
-    assert b"refused; the reason may quote text" in frames["none"]
+    assert b"refused: the reason may quote text" in frames["none"]
 
 
 def test_two_sessions_tell_the_same_contents_by_hashes_that_cannot_be_compared() -> None:

@@ -83,7 +83,7 @@ export class Session {
       },
       wake,
     });
-    this.texts = new Texts(hello.record_text !== 'none', hello.block_size, this.memory, requests, () =>
+    this.texts = new Texts((hello.record_text ?? 'full') === 'full', hello.block_size, this.memory, requests, () =>
       this.changed(),
     );
     const { lastStep, lastRecord, to } = options;
