@@ -241,7 +241,9 @@ def test_only_the_chunks_of_a_requests_life_are_read(
     reader = server.hub.reader
     opened: list[int] = []
     real = reader.open_chunk
-    monkeypatch.setattr(reader, "open_chunk", lambda row: opened.append(row["first"]) or real(row))
+    monkeypatch.setattr(
+        reader, "open_chunk", lambda row, *more: opened.append(row["first"]) or real(row, *more)
+    )
     row = server.get(f"/sessions/{session}/requests")["requests"][0]
     answer = server.get(f"/sessions/{session}/requests/{row['request']}/tokens")
     assert answer["sequences"]
