@@ -49,6 +49,8 @@ export class Head {
   private readonly incoming: Uint8Array[] = [];
   /** The last record that came, for who gets no text. */
   private before: Before | null = null;
+  /** Records were left out for this page: the keyframe that follows is the server's own, whatever its number. */
+  private skipped = false;
   private live: Live | null = null;
   private closed = false;
 
@@ -154,6 +156,7 @@ export class Head {
       this.status = frame;
       this.lastRecord = Math.max(this.lastRecord, frame.last_record ?? 0);
     } else if (frame.type === 'skip') {
+      this.skipped = true;
       this.desynchronise(
         this.wish.rate === null
           ? `this page was too slow: records ${frame.first} to ${frame.last} were left out for it`
@@ -183,9 +186,10 @@ export class Head {
 
   private takeNext(record: AnyRecord, bytes: Uint8Array): void {
     const { fold } = this;
-    if (record.type === 'keyframe' && record.record !== fold.record + 1) {
+    if (record.type === 'keyframe' && (this.skipped || record.record !== fold.record + 1)) {
       // The server's own, to join or to go on after a hole: it bears the number of the last record that it holds.
       fold.loaded = false;
+      this.skipped = false;
     } else {
       this.history.head = record.record;
       this.history.add(record.record, bytes);
@@ -206,6 +210,10 @@ export class Head {
       this.lastStep = Math.max(this.lastStep, record.step);
       this.series.append(record, fold.usage());
       this.lag = Date.now() - this.clockOffset - record.sealed / 1e6;
+    } else if (record.type === 'keyframe' && loading) {
+      // It may be all that comes for a while: its step is the last one, and the record of that is not here.
+      this.step = null;
+      this.lastStep = Math.max(this.lastStep, record.step);
     }
     this.lastRecord = Math.max(this.lastRecord, record.record);
     this.handlers.applied(fold, record, loading);

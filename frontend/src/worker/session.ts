@@ -295,6 +295,7 @@ export class Session {
     const goal = this.mode === 'follow' ? null : navigator.goal;
     const isWithin = this.mode !== 'follow' && fold.rest > 0 && this.current !== null;
     const first = isWithin ? this.current!.op : fold.op;
+    const lastTime = lastStep < 0 ? 0 : series.get('time', lastStep);
     return {
       mode: this.mode,
       loaded: fold.loaded,
@@ -307,7 +308,7 @@ export class Session {
       lastStep,
       lastRecord: this.head.lastRecord,
       lastOp: Math.max(this.table.lastOp, this.head.fold.op - 1, fold.op + fold.rest - 1),
-      lastTime: lastStep < 0 ? 0 : series.get('time', lastStep),
+      lastTime: Number.isNaN(lastTime) ? this.head.fold.time : lastTime,
       moving: this.mode !== 'follow' && navigator.waiting,
       stalled: this.mode === 'play' && this.transport.stalled,
       target: goal?.step ?? null,
