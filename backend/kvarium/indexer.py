@@ -259,7 +259,7 @@ class Indexer:
     def _text(self, text: Text) -> None:
         for prompt in text.prompts:
             row = self._requests.get(prompt.request)
-            if row is not None:
+            if row is not None and prompt.tokens:
                 row["prompt_record"] = text.record
                 self._changed.add(prompt.request)
         if text.pieces.token:

@@ -168,8 +168,12 @@ def engine(
         ),
     ] = None,
     record_text: Annotated[
-        str, typer.Option(help="full, or none: no prompt and no token leaves the engine.")
-    ] = "full",
+        str | None,
+        typer.Option(
+            help="full; hash: no text and no token leaves the engine, only which prompts and blocks are the same; or none: not "
+            "that of prompts either. Names of requests are always told. Default: full, and hash where the backend is on another machine."
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
     check: Annotated[
         bool,

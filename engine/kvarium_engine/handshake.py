@@ -5,6 +5,7 @@ import uuid
 
 from kvarium_engine.options import Options, Resolved
 from kvarium_engine.scheduling.step_plan import Runner
+from kvarium_ledger import privacy
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import VERSION
@@ -26,7 +27,7 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
     if options.trace is not None:
         work = options.trace.name.encode(errors="replace").decode()
     subject = work if model is None else runner.model + (", demo" if work == "demo" else "")
-    return Hello(
+    greeting = Hello(
         version=VERSION,
         session=str(uuid.uuid4()),
         utc_us=ledger.utc_us,
@@ -39,7 +40,6 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
         name=options.name or f"{subject}, {config.num_blocks} blocks",
         kv_bytes_per_block=runner.kv_bytes_per_block,
         allow_control=resolved.allow_control,
-        record_text=options.record_text,
         pid=os.getpid(),
         config={
             "max_num_batched_tokens": scheduler.max_num_batched_tokens,
@@ -70,3 +70,4 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
             "chat_template": runner.vocabulary is not None and runner.vocabulary.has_chat_template,
         },
     )
+    return privacy.greeting(greeting, resolved.record_text)

@@ -21,6 +21,7 @@ from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool
 from kvarium_engine.scheduling.config import MOST_AGING, PRIORITY_AGING, SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace
+from kvarium_ledger.privacy import RECORD_TEXT
 
 WorkloadName = Literal["trace", "mix", "demo", "none"]
 
@@ -96,7 +97,7 @@ class Options:
     name: str = ""
     audit_interval: int = 0
     step_ms: float | None = None
-    record_text: str = "full"
+    record_text: str | None = None
     json: bool = False
 
 
@@ -107,7 +108,7 @@ class Resolved:
     ``model`` is None for the null runner. ``step_ms`` is the time that one of its steps pretends to take, and that a step
     without work takes with any. ``sized`` is False where nothing says how large the pool is: on a card what is left of it
     then decides, once the model is loaded (:func:`resized`); else the sizes in ``config`` hold. ``gpu_memory_utilization``
-    is the share of a card that did decide.
+    is the share of a card that did decide. ``record_text`` is how much of text leaves the engine.
     """
 
     config: EngineConfig
@@ -117,6 +118,7 @@ class Resolved:
     step_ms: float
     lossless: bool
     allow_control: bool
+    record_text: str
     sized: bool = True
     gpu_memory_utilization: float | None = None
 
@@ -137,8 +139,8 @@ class Resolved:
 
 def resolve(options: Options) -> Resolved:
     """Check the options and fill in what they leave open. Raises :class:`UsageError` in one line."""
-    if options.record_text not in ("none", "full"):
-        raise UsageError(f"--record-text is none or full, not {options.record_text!r}")
+    if options.record_text is not None and options.record_text not in RECORD_TEXT:
+        raise UsageError(f"--record-text is none, hash or full, not {options.record_text!r}")
     if options.free_order not in FREE_ORDERS:
         raise UsageError(f"--free-order is {' or '.join(FREE_ORDERS)}, not {options.free_order!r}")
     _check_memory_backend(options)
@@ -160,6 +162,8 @@ def resolve(options: Options) -> Resolved:
         raise UsageError("--name must be a text of at most 200 printable characters")
     if options.connect is not None:
         check_url(options.connect)
+    is_here = options.connect is None or _is_loopback(options.connect)
+    record_text = options.record_text or ("full" if is_here else "hash")
     workload = _workload(options, model)
     trace = read_trace(options.trace) if options.trace is not None else None
     num_blocks, max_model_len = pool_size(options, model, trace)
@@ -185,7 +189,7 @@ def resolve(options: Options) -> Resolved:
         else options.enable_prefix_caching,
         free_order=options.free_order,
         hash_seed=os.environ.get("PYTHONHASHSEED", "0"),
-        tell_hashes=options.record_text == "none",
+        tell_hashes=record_text != "full",
         audit_interval=options.audit_interval,
         memory_backend=options.memory_backend,
         reserve=options.reserve or RESERVE[0],
@@ -209,6 +213,7 @@ def resolve(options: Options) -> Resolved:
         allow_control=options.allow_control
         if options.allow_control is not None
         else _is_loopback(options.connect),
+        record_text=record_text,
         sized=model is None or (options.num_blocks or options.kv_cache_memory_bytes) is not None,
     )
 
@@ -353,5 +358,4 @@ def check_url(url: str) -> None:
 
 def _is_loopback(url: str | None) -> bool:
     """Does the backend run on this machine?"""
-    host = (url or "").partition("://")[2].partition("/")[0]
-    return host.rpartition(":")[0] in ("127.0.0.1", "localhost", "[::1]")
+    return urlsplit(url or "").hostname in ("127.0.0.1", "localhost", "::1")

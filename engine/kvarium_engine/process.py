@@ -69,6 +69,11 @@ class Process:
         runner, self.resolved = make_runner(options, self.resolved, _say)
         ledger = Ledger(self._sink)
         if options.connect is not None:
+            if options.record_text is None and self.resolved.record_text != "full":
+                _say(
+                    f"--record-text {self.resolved.record_text}: the backend is on another machine, so no text is sent "
+                    "to it (--record-text full sends it)"
+                )
             greeting = hello(options, self.resolved, runner, ledger)
             self.link = Link(
                 options.connect,

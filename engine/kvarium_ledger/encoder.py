@@ -13,10 +13,7 @@ from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import (
     AnyDecision,
     Change,
-    Finished,
     Hypothesis,
-    SequenceDropped,
-    Submitted,
 )
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.hashes import HASH_BYTES
@@ -30,6 +27,7 @@ from kvarium_ledger.ledger import (
     TokenLogprobs,
 )
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
+from kvarium_ledger.privacy import RECORD_TEXT, Privacy
 from kvarium_ledger.records import (
     AnyRecord,
     ContentKeys,
@@ -148,16 +146,17 @@ class _Vocabulary:
 class Encoder:
     """Makes records of what the ledger sealed and numbers them; keeps the block columns and lanes for the digests.
 
-    ``record_text`` is ``full`` or ``none``: with ``none`` no ``text`` record is made and no content of a prompt or
-    token leaves the engine, nor the stop that a sequence met or a cache salt. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are
-    told by their ids alone.
+    ``record_text`` is ``full``, ``hash`` or ``none``: without ``full`` no text leaves the engine, and no true hash of it
+    (:mod:`kvarium_ledger.privacy`); with ``hash`` a ``text`` record tells prompts by re-keyed hashes, with ``none`` there is
+    no such record. ``pieces`` gives the text of tokens, told where a token first comes up; None: tokens are told by their
+    ids alone.
     """
 
     def __init__(self, num_blocks: int, record_text: str = "full", pieces: PieceSource | None = None) -> None:
-        if record_text not in ("full", "none"):
-            raise ValueError(f"record_text is 'full' or 'none', not {record_text!r}")
+        if record_text not in RECORD_TEXT:
+            raise ValueError(f"record_text is 'full', 'hash' or 'none', not {record_text!r}")
         self.record = -1
-        self.record_text = record_text
+        self._privacy = Privacy(record_text) if record_text != "full" else None
         self._time = 0
         self._blocks = BlockState(num_blocks)
         self._lanes = Lanes()
@@ -176,22 +175,26 @@ class Encoder:
         self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         if isinstance(sealed, SealedStep):
             records: list[AnyRecord] = [self._step(sealed)]
+            if self._privacy is not None:
+                if self._privacy.record_text == "hash" and sealed.prompts:
+                    told = Text(record=self._next(), step=sealed.step, prompts=sealed.prompts)
+                    records.append(self._privacy.text(told))
+                return records
             ends = _ends(sealed.decisions) if self._vocabulary is not None else b""
-            if self.record_text == "full" and (sealed.contents or sealed.prompts or sealed.sampled or ends):
+            if sealed.contents or sealed.prompts or sealed.sampled or ends:
                 records.append(self._text(sealed, ends))
             return records
         if isinstance(sealed, SealedControl):
-            return [
-                Control(
-                    record=self._next(),
-                    time=sealed.time,
-                    id=sealed.id,
-                    name=sealed.name,
-                    args=sealed.args,
-                    asked_by=sealed.asked_by,
-                    error=sealed.error,
-                )
-            ]
+            control = Control(
+                record=self._next(),
+                time=sealed.time,
+                id=sealed.id,
+                name=sealed.name,
+                args=sealed.args,
+                asked_by=sealed.asked_by,
+                error=sealed.error,
+            )
+            return [control if self._privacy is None else self._privacy.control(control)]
         return [self._keyframe(sealed)]
 
     def lose(self, sealed: Sealed) -> None:
@@ -214,7 +217,8 @@ class Encoder:
     def _keyframe(self, keyframe: Keyframe) -> Keyframe:
         self._blocks.load(keyframe.blocks)
         self._lanes.load(keyframe.digest)
-        return msgspec.structs.replace(keyframe, record=self._next())
+        told = msgspec.structs.replace(keyframe, record=self._next())
+        return told if self._privacy is None else self._privacy.keyframe(told)
 
     def _digest(self, operations: Operations, decisions: list[AnyDecision]) -> Digest:
         columns = OperationColumns.decode(operations)
@@ -231,7 +235,7 @@ class Encoder:
 
     def _step(self, sealed: SealedStep) -> Step:
         operations = columns_of(sealed.slices)
-        return Step(
+        step = Step(
             record=self._next(),
             step=sealed.step,
             time=sealed.times.start,
@@ -248,13 +252,14 @@ class Encoder:
             tokens=sealed.tokens,
             budget=sealed.budget,
             operations=operations,
-            decisions=sealed.decisions if self.record_text == "full" else _untold(sealed.decisions),
+            decisions=sealed.decisions,
             sampled=np.array(sealed.sampled, dtype="<u4").tobytes(),
             sampled_op=sealed.sampled_op,
             contents=_contents(sealed.contents),
             digest=self._digest(operations, sealed.decisions),
             audit=sealed.audit,
         )
+        return step if self._privacy is None else self._privacy.step(step)
 
     def _text(self, sealed: SealedStep, ends: bytes) -> Text:
         tokens: list[int] = []
@@ -323,18 +328,3 @@ def _logprobs(asked: Sequence[TokenLogprobs]) -> Logprobs:
         top_token=column([token for item in asked for token in item.top_tokens], "<u4"),
         top_logprob=column([value for item in asked for value in item.top_logprobs], "<f4"),
     )
-
-
-def _untold(decisions: list[AnyDecision]) -> list[AnyDecision]:
-    """The decisions without what is text: the stops that were met, the last tokens of answers, and cache salts."""
-
-    def untold(decision: AnyDecision) -> AnyDecision:
-        if isinstance(decision, Finished | SequenceDropped) and decision.stop_reason is not None:
-            return msgspec.structs.replace(decision, stop_reason=None)
-        if isinstance(decision, Hypothesis):
-            return msgspec.structs.replace(decision, token=None)
-        if isinstance(decision, Submitted) and decision.cache_salt is not None:
-            return msgspec.structs.replace(decision, cache_salt=None)
-        return decision
-
-    return [untold(decision) for decision in decisions]

@@ -53,6 +53,12 @@ class Contents(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hash: bytes = b""
     hash_size: int = 0
 
+    @property
+    def hashes(self) -> list[bytes]:
+        """The hashes one by one; none: they are not told."""
+        size = self.hash_size
+        return [self.hash[at : at + size] for at in range(0, len(self.hash), size)] if size > 0 else []
+
 
 class Digest(msgspec.Struct, frozen=True, kw_only=True):
     """Three lanes of two u32 each (8 bytes, little-endian): over blocks, table entries and requests.
@@ -101,11 +107,16 @@ class Step(Record, frozen=True, kw_only=True, tag="step"):
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The prompt of a request: its token ids (u32) and, where there is one, its text."""
+    """The prompt of a request: its token ids (u32) and, where there is one, its text.
+
+    ``hash`` (32 bytes) stands there instead where hashes of text are recorded: prompts of one session are the same tokens
+    exactly where it is the same (:mod:`kvarium_ledger.privacy`).
+    """
 
     request: int
     tokens: bytes = b""
     text: str | None = None
+    hash: bytes = b""
 
 
 class Pieces(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

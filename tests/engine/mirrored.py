@@ -66,7 +66,7 @@ class Mirrored:
             enable_prefix_caching=caching and reserve is None,
             free_order=free_order,
             hash_seed=hash_seed,
-            tell_hashes=record_text == "none",
+            tell_hashes=record_text != "full",
             audit_interval=audit_interval,
             memory_backend="paged" if reserve is None else "contiguous",
             reserve=reserve or "max",

@@ -26,6 +26,7 @@ from kvarium.recording.export import ExportCancelledError, export_session
 from kvarium.recording.notes import read_landmarks
 from kvarium.recording.reader import Reader
 from kvarium.recording.shelf import Place
+from kvarium.recording.stripping import Strip
 from kvarium.recording.targets import step_after, step_at_time, step_of_operation
 from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium_ledger import codec
@@ -269,8 +270,22 @@ class _Download(Response):
 
 
 @router.get("/sessions/{session}/download")
-async def download(session: SessionId, hub: HubDependency, request: Request) -> Response:
-    """This one session as one SQLite file, as it is now, with nothing beside it. At most two are made at once."""
+async def download(
+    session: SessionId,
+    hub: HubDependency,
+    request: Request,
+    strip_text: Literal["none", "hash"] | None = None,
+    strip_notes: bool = False,
+) -> Response:
+    """This one session as one SQLite file, as it is now, with nothing beside it. At most two are made at once.
+
+    With ``strip_text`` its text is left out, and with ``strip_notes`` its notes too.
+    """
+    if strip_notes and strip_text is None:
+        raise HTTPException(
+            422, "strip_notes belongs to strip_text: give strip_text=none or strip_text=hash with it"
+        )
+    strip = None if strip_text is None else Strip(strip_text, strip_notes)
     place = await _read(lambda: place_of(hub, session))
     await hub.settle(session)
     with hub.exporting() as cancelled:
@@ -280,7 +295,7 @@ async def download(session: SessionId, hub: HubDependency, request: Request) -> 
             )
         watching = asyncio.create_task(_cancel_when_gone(request, cancelled))
         try:
-            return await _exported(place, cancelled)
+            return await _exported(place, cancelled, strip)
         finally:
             watching.cancel()
 
@@ -292,10 +307,10 @@ async def _cancel_when_gone(request: Request, cancelled: threading.Event) -> Non
     cancelled.set()
 
 
-async def _exported(place: Place, cancelled: threading.Event) -> Response:
+async def _exported(place: Place, cancelled: threading.Event, strip: Strip | None) -> Response:
     folder = Path(tempfile.mkdtemp(prefix="kvarium-"))
     try:
-        path = await _read(lambda: export_session(place.reader, place.number, folder, cancelled))
+        path = await _read(lambda: export_session(place.reader, place.number, folder, cancelled, strip))
     except ExportCancelledError as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise HTTPException(503, str(error), headers={"Retry-After": "5"}) from None

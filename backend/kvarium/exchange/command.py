@@ -13,6 +13,7 @@ from kvarium.recording_options import Db, SessionOrFile, reading_session, say
 
 if TYPE_CHECKING:
     from kvarium.recording.reader import Reader
+    from kvarium.recording.stripping import Strip
 
 
 Progress = Callable[[int, int], None]
@@ -26,6 +27,13 @@ class Format(StrEnum):
     jsonl = "jsonl"
     perfetto = "perfetto"
     html = "html"
+
+
+class StripText(StrEnum):
+    """What of text a copy tells still: nothing, or which is the same as which."""
+
+    none = "none"
+    hash = "hash"
 
 
 _SUFFIX = {
@@ -71,6 +79,17 @@ def export(
         int | None,
         typer.Option(min=0, metavar="STEP", help="html: the last step of the page.", show_default=False),
     ] = None,
+    strip_text: Annotated[
+        StripText | None,
+        typer.Option(
+            help="kvarium: leave prompts, tokens and all other text out. hash: it can still be seen which prompts and blocks are "
+            "the same. Names of requests stay, and notes.",
+            show_default=False,
+        ),
+    ] = None,
+    strip_notes: Annotated[
+        bool, typer.Option("--strip-notes", help="With --strip-text: leave the notes out too.")
+    ] = False,
 ) -> None:
     """Write a session as one file, as tables, lines or a trace for other programs, or as a page. There is never half a file."""
     from kvarium import terminal
@@ -81,22 +100,38 @@ def export(
         raise KvariumError(
             f"--from-step and --to-step take a part with --format html; {format} is written whole"
         )
+    strip = _strip(format, strip_text, strip_notes)
     with reading_session(session, db) as (reader, number):
         row = reader.session(number)
-        place = output or Path(file_name(row["name"], row["id"])).with_suffix(_SUFFIX[format])
-        export_to = _page_exporter(from_step, to_step) if format is Format.html else _exporter(format)
+        place = output or Path(file_name(row["name"], row["id"], strip)).with_suffix(_SUFFIX[format])
+        export_to = _page_exporter(from_step, to_step) if format is Format.html else _exporter(format, strip)
         with written(place) as unfinished, terminal.progress_bar("exporting") as progress:
             export_to(reader, number, unfinished, progress)
     say(f"{place}: {terminal.size(_size(place))}")
 
 
-def _exporter(format: Format) -> "Callable[[Reader, int, Path, Progress], None]":
+def _strip(format: Format, text: StripText | None, notes: bool) -> "Strip | None":
+    """What is left out. Raises :class:`KvariumError` where that can't be asked for."""
+    from kvarium.recording.stripping import Strip
+
+    if text is None:
+        if notes:
+            raise KvariumError("--strip-notes belongs to --strip-text none or hash")
+        return None
+    if format is not Format.kvarium:
+        raise KvariumError(
+            f"--strip-text makes a recording, not {format}: leave --format out, and export what it makes as {format}"
+        )
+    return Strip(text.value, notes)
+
+
+def _exporter(format: Format, strip: "Strip | None") -> "Callable[[Reader, int, Path, Progress], None]":
     """What writes a session to a path in a format; it is imported here, before anything is there to be removed."""
     if format is Format.kvarium:
         from kvarium.recording.export import export_session
 
         def export_file(reader: "Reader", session: int, path: Path, progress: Progress) -> None:
-            export_session(reader, session, path.parent, threading.Event()).rename(path)
+            export_session(reader, session, path.parent, threading.Event(), strip).rename(path)
 
         return export_file
     if format is Format.parquet:

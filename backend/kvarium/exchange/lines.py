@@ -113,7 +113,9 @@ class _Lines:
             for place, content in enumerate(u32(text.content).tolist())
         ]
         prompts = [
-            {"request": each.request, "tokens": u32(each.tokens).tolist(), "text": each.text}
+            {"request": each.request, "hash": each.hash.hex()}
+            if each.hash
+            else {"request": each.request, "tokens": u32(each.tokens).tolist(), "text": each.text}
             for each in text.prompts
         ]
         told = {"contents": contents, "prompts": prompts, "sampled": u32(text.sampled).tolist()}

@@ -114,7 +114,7 @@ def plan_page(reader: Reader, session: int, from_step: int | None = None, to_ste
             f"the page would take about {terminal.size(about)}, and more than {terminal.size(MOST_BYTES)} open badly in a browser: "
             f"take a part of it with --from-step and --to-step; --from-step {end - fits + 1} gives its last {fits} steps"
         )
-    return Plan(session, row, frame, hello.record_text != "none", first, last, part, base, about)
+    return Plan(session, row, frame, hello.record_text == "full", first, last, part, base, about)
 
 
 def _first_step(reader: Reader, session: int) -> int:

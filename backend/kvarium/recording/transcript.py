@@ -34,7 +34,7 @@ from kvarium_ledger.decisions import (
 )
 from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
 
-NOT_RECORDED = "the text of this session is not recorded: its engine was started with --record-text none"
+NOT_RECORDED = "the text of this session is not recorded (--record-text none or hash, or --strip-text)"
 
 
 class Ending(msgspec.Struct, kw_only=True):
@@ -262,7 +262,7 @@ def _read(reader: Reader, session: int, request: int, start: int, through: int) 
         ):
             break
     hello, _ = reader.hello(session)
-    return collected.transcript(hello.record_text != "none")
+    return collected.transcript(hello.record_text == "full")
 
 
 class _Collector:
@@ -343,7 +343,7 @@ class _Collector:
 
     def _texts(self, text: Text, step: Step) -> None:
         for prompt in text.prompts:
-            if prompt.request == self._request:
+            if prompt.request == self._request and prompt.tokens:
                 self._prompt, self._text = u32(prompt.tokens).tolist(), prompt.text
         last: dict[int, int] = {}
         told = likely(text.logprobs) if text.logprobs.sampled else {}

@@ -10,7 +10,7 @@ export const said = {
   prompt: 'Prompt',
   tokens: (count: number) => plural(count, 'token'),
   loading: 'Loading what was said …',
-  notRecorded: 'The text of this session is not recorded (--record-text none).',
+  notRecorded: 'The text of this session is not recorded (--record-text none or hash, or --strip-text).',
   nothingYet: 'nothing yet',
   missing: (count: number | null) =>
     count === null

@@ -88,7 +88,7 @@ export class Session {
     const { lastStep, lastRecord, to, wish } = options;
     const isTold = !options.live || wish.text;
     this.texts = new Texts(
-      hello.record_text !== 'none',
+      (hello.record_text ?? 'full') === 'full',
       hello.block_size,
       this.memory,
       requests,

@@ -248,6 +248,7 @@ export class Transcripts {
     const step = this.pending.get(text.step);
     if (step === undefined) return false;
     for (const prompt of text.prompts ?? []) {
+      if (prompt.hash !== undefined) continue; // told by its hash: its text is not recorded
       const found = this.transcript(prompt.request);
       if (found.prompt === null) {
         const tokens = u32(prompt.tokens, 'prompt.tokens');

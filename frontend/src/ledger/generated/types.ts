@@ -312,11 +312,15 @@ export interface ContentKeys {
 }
 /**
  * The prompt of a request: its token ids (u32) and, where there is one, its text.
+ *
+ * ``hash`` (32 bytes) stands there instead where hashes of text are recorded: prompts of one session are the same tokens
+ * exactly where it is the same (:mod:`kvarium_ledger.privacy`).
  */
 export interface Prompt {
   request: number;
   tokens?: Uint8Array;
   text?: string | null;
+  hash?: Uint8Array;
 }
 /**
  * Pieces of the vocabulary: u32 ``token`` and its text.
