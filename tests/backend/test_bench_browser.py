@@ -1,6 +1,5 @@
 """What the bench of the page makes of a trace, and what it says where there is nothing to measure with."""
 
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -49,5 +48,5 @@ def test_a_chromium_that_is_not_one_is_said_so(monkeypatch: pytest.MonkeyPatch, 
     assert find_chromium() is None
     mine = tmp_path / "chromium"
     mine.write_text("#!/bin/sh\n")
-    os.chmod(mine, 0o755)
+    mine.chmod(0o755)
     assert find_chromium() == str(mine)
