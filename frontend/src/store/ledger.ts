@@ -189,6 +189,11 @@ worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
   } else if (data.session !== openSession) return;
   else if (data.kind === 'failed') failure.value = data.message;
   else {
+    if (next !== null) {
+      // Of the session before: its changes are none of the new picture's.
+      next = null;
+      tell({ kind: 'credit' });
+    }
     picture.reset(data.hello.num_blocks);
     hello.value = data.hello;
   }

@@ -40,6 +40,8 @@ export class Picture {
   private list = new Uint32Array(0);
   private listed = new Uint8Array(0);
   private count = 0;
+  /** Those that glow no more than what is held. */
+  private resting: number[] = [];
   /** While the view stands at a step, what it changed keeps some of its glow. */
   private held = false;
 
@@ -65,6 +67,7 @@ export class Picture {
     this.list = new Uint32Array(size);
     this.listed = new Uint8Array(size);
     this.count = 0;
+    this.resting = [];
     for (let block = 0; block < size; block++) this.put(block, 0);
     this.version++;
   }
@@ -126,11 +129,7 @@ export class Picture {
       }
     }
     for (let i = 0; i < change.blocks.length; i++) this.put(change.blocks[i]!, change.words[i]!);
-    if (change.jump) {
-      for (let block = 0; block < this.size; block++) this.light(block, 0);
-      this.listed.fill(0);
-      this.count = 0;
-    }
+    if (change.jump) this.douse();
     this.held = stands;
     if (decays || stands) {
       this.glow(change.faint, FAINT, now);
@@ -138,6 +137,17 @@ export class Picture {
     }
     if (!decays) this.tick(now + GLOW_END);
     this.version++;
+  }
+
+  /** Nothing glows any more. */
+  private douse(): void {
+    for (let i = 0; i < this.count; i++) {
+      this.listed[this.list[i]!] = 0;
+      this.light(this.list[i]!, 0);
+    }
+    this.count = 0;
+    for (const block of this.resting) this.light(block, 0);
+    this.resting = [];
   }
 
   /** Let glow decay to what it is now. */
@@ -150,8 +160,10 @@ export class Picture {
       const ends = age >= GLOW_END;
       const part = ends ? least : Math.max(least, Math.exp(-age / GLOW_MS));
       this.light(block, Math.round(this.strength[block]! * part));
-      if (ends) this.listed[block] = 0;
-      else this.list[kept++] = block;
+      if (ends) {
+        this.listed[block] = 0;
+        if (part > 0) this.resting.push(block);
+      } else this.list[kept++] = block;
     }
     this.count = kept;
   }

@@ -6,7 +6,7 @@ import type { Fold } from '../ledger/fold';
 import { Operation } from '../ledger/generated/constants';
 import type { Step } from '../ledger/generated/types';
 import type { MapChange } from './protocol';
-import { FILLED_BITS, packBlock } from './word';
+import { FILLED_BITS, Packer } from './word';
 
 export class Changes {
   private readonly list: Uint32Array;
@@ -17,8 +17,10 @@ export class Changes {
   private jumped = true;
   /** The words that the page has. */
   private readonly sent: Uint32Array;
+  private readonly packer: Packer;
 
-  constructor(size: number) {
+  constructor(size: number, blockSize: number) {
+    this.packer = new Packer(blockSize);
     this.list = new Uint32Array(size);
     this.stamp = new Uint32Array(size);
     this.sent = new Uint32Array(size);
@@ -49,27 +51,34 @@ export class Changes {
     }
   }
 
-  /** All changes since the last call. `step`: what the present step changed and filled; null: what changed since. */
-  take(blocks: Blocks, blockSize: number, step: StepChanges | null): MapChange {
-    const { sent, list, count } = this;
+  /**
+   * All changes since the last call. `step`: what the present step changed and filled; null: what changed since. Of another
+   * state only those blocks are told whose words differ: what is near in time has most of them in common.
+   */
+  take(blocks: Blocks, step: StepChanges | null): MapChange {
+    const { sent, list, packer } = this;
     const whole = this.full;
-    const changed = whole ? EMPTY : list.slice(0, count);
+    const count = whole ? packer.update(blocks, sent, list) : this.count;
+    const isMost = count > blocks.size / 3;
+    const changed = whole && isMost ? EMPTY : list.slice(0, count);
     const words = new Uint32Array(changed.length);
-    const glow = new Uint32Array(changed.length);
-    const faint = new Uint32Array(changed.length);
+    const glow = new Uint32Array(whole ? 0 : count);
+    const faint = new Uint32Array(whole ? 0 : count);
     let glowing = 0;
     let fainting = 0;
     for (let i = 0; i < changed.length; i++) {
       const b = changed[i]!;
-      const word = packBlock(blocks, b, blockSize);
+      if (whole) {
+        words[i] = sent[b]!;
+        continue;
+      }
+      const word = packer.word(blocks, b);
       const difference = word ^ sent[b]!;
       words[i] = word;
       sent[b] = word;
       if ((difference & ~FILLED_BITS) !== 0) glow[glowing++] = b;
       else faint[fainting++] = b;
     }
-    if (whole) for (let b = 0; b < blocks.size; b++) sent[b] = packBlock(blocks, b, blockSize);
-    const isMost = whole || count > blocks.size / 3;
     const change: MapChange = {
       full: isMost ? sent.slice() : null,
       blocks: isMost ? EMPTY : changed,

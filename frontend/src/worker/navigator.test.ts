@@ -24,7 +24,7 @@ function journey(made: Recording, bounds?: Bounds): Journey {
   const series = new Series();
   for (const record of made.records) if (record.type === 'step') series.place(record);
   const fold = new Fold(made.numBlocks, made.blockSize);
-  const changes = new Changes(made.numBlocks);
+  const changes = new Changes(made.numBlocks, 16);
   const navigator: Navigator = new Navigator(fold, history, series, made.requests(), changes, {
     applied: (moved) => {
       if (moved.violation !== null) faults.push(moved.violation.message);

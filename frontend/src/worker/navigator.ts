@@ -24,6 +24,16 @@ const AHEAD_RECORDS = 300;
 /** A seek that has more frames than this before it is given up when the goal moves. */
 const MOST_ON_THE_WAY = 1500;
 
+/** ms for which what a seek brought may be folded unseen. */
+const UNSEEN_MS = 100;
+
+interface Arriving {
+  readonly step: number;
+  readonly frames: readonly Uint8Array[];
+  next: number;
+  readonly since: number;
+}
+
 export interface NavigatorHandlers {
   /** The fold applied a record. */
   applied(fold: Fold, record: AnyRecord): void;
@@ -45,7 +55,7 @@ export class Navigator {
   current: Step | null = null;
   private seeking: { step: number; since: number; abort: AbortController } | null = null;
   /** What a seek brought, on its way into the fold. */
-  private arriving: { step: number; frames: readonly Uint8Array[]; next: number } | null = null;
+  private arriving: Arriving | null = null;
 
   constructor(
     readonly fold: Fold,
@@ -64,6 +74,11 @@ export class Navigator {
 
   get waiting(): boolean {
     return this.seeking !== null || this.arriving !== null;
+  }
+
+  /** Is what a seek brought on its way into the fold, and not for long yet? */
+  isBringing(now: number): boolean {
+    return this.arriving !== null && now - this.arriving.since < UNSEEN_MS;
   }
 
   go(place: Place): void {
@@ -328,7 +343,7 @@ export class Navigator {
     this.fold.load(keyframe);
     this.changes.all();
     this.handlers.applied(this.fold, keyframe);
-    this.arriving = { step, frames: rest, next: 0 };
+    this.arriving = { step, frames: rest, next: 0, since: performance.now() };
   }
 
   /** Where the table of steps does not know their records (it came late, or not at all), the frames tell. */

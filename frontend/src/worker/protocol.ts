@@ -65,7 +65,7 @@ export interface Position {
   readonly target: number | null;
 }
 
-/** Changes of the memory map: words as in {@link packBlock}. */
+/** Changes of the memory map: words as {@link Packer} makes them. */
 export interface MapChange {
   /** A word for each block, in place of all. */
   readonly full: Uint32Array | null;

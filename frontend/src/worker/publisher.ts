@@ -124,15 +124,22 @@ export class Publisher {
     this.forced = true;
   }
 
+  /** Is there another picture to be shown at once? */
+  get hasPicture(): boolean {
+    return this.session.mode === 'at' && this.session.changes.any;
+  }
+
   private get changed(): boolean {
     return this.session.dirty || this.events.changed || this.biography.changed || this.story.changed;
   }
 
   /** ms until there may be something to say; 0: now; null: nothing. */
   due(now: number): number | null {
-    const { changes, mode } = this.session;
+    const { changes, navigator } = this.session;
+    // What a seek brought is about to be there: a picture of the way would only hold up that of the place.
+    if (navigator.isBringing(now)) return null;
     // Somebody who moves the view waits for it.
-    if (this.forced || (changes.any && mode === 'at')) return 0;
+    if (this.forced || this.hasPicture) return 0;
     if (!this.changed && !changes.any) return null;
     return Math.max(0, this.lastView + INTERVAL - now);
   }
@@ -142,7 +149,7 @@ export class Publisher {
     const { session, wants } = this;
     const { fold } = session;
     const step = session.mode === 'at' ? changesAt(session.current, fold) : null;
-    const map = session.changes.any ? session.changes.take(fold.blocks, fold.blockSize, step) : null;
+    const map = session.changes.any ? session.changes.take(fold.blocks, step) : null;
     const { selection } = wants;
     const request = this.lookAtSelection();
     const view: View = {

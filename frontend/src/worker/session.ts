@@ -73,7 +73,7 @@ export class Session {
   ) {
     const contents = new Contents();
     const newFold = (): Fold => new Fold(hello.num_blocks, hello.block_size, contents, this.memory);
-    this.changes = new Changes(hello.num_blocks);
+    this.changes = new Changes(hello.num_blocks, hello.block_size);
     this.navigator = new Navigator(newFold(), this.history, this.series, requests, this.changes, {
       applied: (fold, record) => this.applied(fold, record),
       compared: (fold) => this.trust.look(fold),

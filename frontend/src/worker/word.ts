@@ -13,15 +13,51 @@ import { NONE } from '../ledger/generated/constants';
 /** The bits that a fill changes. */
 export const FILLED_BITS = 127 << 12;
 
-export function packBlock(blocks: Blocks, b: number, blockSize: number): number {
-  const count = blocks.count[b]!;
-  const filled = Math.min(127, Math.round((blocks.filled[b]! * 127) / blockSize));
-  return (
-    blocks.kind[b]! |
-    (Math.min(count, 1023) << 2) |
-    (filled << 12) |
-    (blocks.content[b] === NONE ? 0 : 1 << 19)
+/** How full a block is, in the bits of its word: by the number of its tokens. */
+function fills(blockSize: number): Uint32Array {
+  return Uint32Array.from(
+    { length: blockSize + 1 },
+    (_, filled) => Math.round((filled * 127) / blockSize) << 12,
   );
+}
+
+/** Packs blocks of one size. */
+export class Packer {
+  private readonly fills: Uint32Array;
+
+  constructor(readonly blockSize: number) {
+    this.fills = fills(blockSize);
+  }
+
+  word(blocks: Blocks, b: number): number {
+    const count = blocks.count[b]!;
+    // A block that is overfull is a fault, and full.
+    const filled = this.fills[Math.min(blocks.filled[b]!, this.blockSize)]!;
+    return (
+      blocks.kind[b]! | (Math.min(count, 1023) << 2) | filled | (blocks.content[b] === NONE ? 0 : 1 << 19)
+    );
+  }
+
+  /** Bring the words of all blocks up to date; the blocks whose word changed enter `changed`. Returns how many. */
+  update(blocks: Blocks, words: Uint32Array, changed: Uint32Array): number {
+    const { count, filled, kind, content } = blocks;
+    const { fills, blockSize } = this;
+    let found = 0;
+    for (let b = 0; b < words.length; b++) {
+      const held = count[b]!;
+      const full = filled[b]!;
+      const word =
+        kind[b]! |
+        (Math.min(held, 1023) << 2) |
+        fills[Math.min(full, blockSize)]! |
+        (content[b] === NONE ? 0 : 1 << 19);
+      if (words[b] !== word) {
+        words[b] = word;
+        changed[found++] = b;
+      }
+    }
+    return found;
+  }
 }
 
 export const classOf = (word: number): number => word & 3;

@@ -46,7 +46,7 @@ channel.port1.onmessage = () => {
   if (session === null || publisher === null) return;
   const state = session.work(SLICE);
   // Lists are looked up when there is nothing more urgent, and at least a little in any case.
-  const looking = publisher.work(performance.now() + (state === 'again' ? 1 : SLICE));
+  const looking = publisher.work(performance.now() + (state === 'again' || publisher.hasPicture ? 1 : SLICE));
   answerWaiting();
   const now = performance.now();
   const due = publisher.due(now);

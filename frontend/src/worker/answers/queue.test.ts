@@ -23,3 +23,22 @@ test('the head of the queue is the lowest tickets in order, and a rank is a plac
     }),
   );
 });
+
+test('it is as exact in a large pool, whatever the order of its tickets', () => {
+  const size = 50_000;
+  const blocks = new Blocks(size);
+  for (const ticketOf of [
+    (b: number) => b,
+    (b: number) => size - b,
+    (b: number) => (b * 7919) % size,
+    // All but a few are in use; and the low ones lie together, where a sample may miss them.
+    (b: number) => (b % 5000 === 0 ? b : Number.NaN),
+    (b: number) => (b < 100 || b > 40_000 ? b : Number.NaN),
+  ]) {
+    for (let b = 0; b < size; b++) blocks.ticket[b] = ticketOf(b);
+    const queued = [...blocks.ticket.keys()]
+      .filter((b) => !Number.isNaN(blocks.ticket[b]!))
+      .sort((a, b) => blocks.ticket[a]! - blocks.ticket[b]!);
+    for (const k of [1, 60, 3000]) expect(Array.from(headOfQueue(blocks, k))).toEqual(queued.slice(0, k));
+  }
+});
