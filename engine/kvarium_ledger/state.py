@@ -156,14 +156,15 @@ class ContentParents:
     """The parent of each interned content: 4 bytes each, as a long session interns millions.
 
     Every content below ``next`` was interned; the parent of one that no block held at the keyframe with which a fold began
-    is not known.
+    is not known. A parent is kept as what it differs by from 0xFFFFFFFE, so that 0 is "not known": memory that was never
+    written takes no room, however far a record claims that the contents go.
     """
 
-    _UNKNOWN = 0xFFFFFFFE
+    _CODE = np.uint32(0xFFFFFFFE)
 
     def __init__(self) -> None:
         self.next = 0
-        self._parents = np.full(1024, self._UNKNOWN, dtype=np.uint32)
+        self._parents = np.zeros(1024, dtype=np.uint32)
 
     def until(self, bound: int) -> "ContentParents":
         """Those below ``bound``, of the same memory: as nothing that was interned changes, both may go on."""
@@ -176,8 +177,8 @@ class ContentParents:
         if bound > 1 << 30:
             raise FrameError(f"content {bound - 1} is out of any order")
         if bound > len(self._parents):
-            grown = np.full(max(bound, 2 * len(self._parents)), self._UNKNOWN, dtype=np.uint32)
-            grown[: len(self._parents)] = self._parents
+            grown = np.zeros(max(bound, 2 * len(self._parents)), dtype=np.uint32)
+            grown[: self.next] = self._parents[: self.next]
             self._parents = grown
         self.next = max(self.next, bound)
 
@@ -187,30 +188,27 @@ class ContentParents:
             raise FrameError(f"{len(contents)} contents have {len(parents)} parents")
         if len(contents):
             self.reserve(int(contents.max()) + 1)
-            self._parents[contents] = parents
+            self._parents[contents] = parents ^ self._CODE
 
     def parent(self, content: int) -> int | None:
         """The parent of a content (``NONE``: it has none); None where it is not known."""
-        if content >= self.next or self._parents[content] == self._UNKNOWN:
+        if content >= self.next or not self._parents[content]:
             return None
-        return int(self._parents[content])
+        return int(self._parents[content] ^ self._CODE)
 
     def with_ancestors(self, contents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The known ones of ``contents`` (u32) with all their known ancestors, ascending, and the parents of each."""
-        live = np.zeros(self.next + 1, dtype=bool)
-        known = self._parents[: self.next]
-        live[contents[contents < self.next]] = True
-        live[:-1] &= known != self._UNKNOWN
-        # Nearly every parent is held itself: few are left after the first look, and one step up a chain each time.
-        fresh = np.flatnonzero(live[:-1])
+        live = np.zeros(self.next, dtype=bool)
+        fresh = contents[contents < self.next]
         while len(fresh):
-            parents = known[fresh]
+            codes = self._parents[fresh]
+            live[fresh[codes != 0]] = True
+            # Nearly every parent is held itself: few are left after the first look, and one step up a chain each time.
+            parents = codes[codes != 0] ^ self._CODE
             parents = parents[parents < self.next]
-            parents = parents[~live[parents]]
-            fresh = np.unique(parents[known[parents] != self._UNKNOWN])
-            live[fresh] = True
-        found = np.flatnonzero(live[:-1]).astype("<u4")
-        return found, self._parents[found].astype("<u4")
+            fresh = np.unique(parents[~live[parents] & (self._parents[parents] != 0)])
+        found = np.flatnonzero(live).astype("<u4")
+        return found, (self._parents[found] ^ self._CODE).astype("<u4")
 
 
 @dataclass

@@ -126,7 +126,7 @@ def test_at_most_two_downloads_are_made_at_once_and_abandoned_ones_are_cancelled
     engine.wait_acked(record_of(frames[-1]))
     under_way: list[threading.Event] = []
 
-    def slow(reader: object, session: int, folder: Path, cancelled: threading.Event) -> Path:
+    def slow(reader: object, session: int, folder: Path, cancelled: threading.Event, strip: object) -> Path:
         under_way.append(cancelled)
         assert cancelled.wait(20)
         raise ExportCancelledError("given up")

@@ -98,9 +98,9 @@ def test_a_mirror_that_is_far_behind_opens_each_chunk_once(
     opened: list[int] = []
     open_chunk = Reader.open_chunk
 
-    def counted(reader: Reader, row: Row) -> list[Frame]:
+    def counted(reader: Reader, row: Row, with_text: bool = True) -> list[Frame]:
         opened.append(row["first"])
-        return open_chunk(reader, row)
+        return open_chunk(reader, row, with_text)
 
     monkeypatch.setattr(Reader, "open_chunk", counted)
     monkeypatch.setattr(follower_module, "_BATCH_BYTES", 20_000)

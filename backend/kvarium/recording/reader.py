@@ -200,7 +200,7 @@ class Reader:
 
     def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
-        key = (row["session"], row["first"], row["checksum"], len(row["data"]))
+        key = (row["session"], row["first"], row["records"], row["checksum"], row["data"])
         opened = self._opened
         if with_text and opened is not None and opened[0] == key:
             return opened[1]
