@@ -202,11 +202,15 @@ class ContentParents:
         fresh = contents[contents < self.next]
         while len(fresh):
             codes = self._parents[fresh]
-            live[fresh[codes != 0]] = True
+            known = codes != 0
+            if not known.all():
+                fresh, codes = fresh[known], codes[known]
+            live[fresh] = True
             # Nearly every parent is held itself: few are left after the first look, and one step up a chain each time.
-            parents = codes[codes != 0] ^ self._CODE
+            parents = codes ^ self._CODE
             parents = parents[parents < self.next]
-            fresh = np.unique(parents[~live[parents] & (self._parents[parents] != 0)])
+            parents = parents[~live[parents]]
+            fresh = np.unique(parents[self._parents[parents] != 0])
         found = np.flatnonzero(live).astype("<u4")
         return found, (self._parents[found] ^ self._CODE).astype("<u4")
 

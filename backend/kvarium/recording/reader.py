@@ -269,6 +269,15 @@ class Reader:
         with self.database.engine.connect() as connection:
             return connection.execute(query).scalar()
 
+    def keyframe_record_before(self, session: int, record: int) -> int | None:
+        """The record of the last keyframe that the index holds before a record; None: it holds none."""
+        columns = tables.keyframe.c
+        query = sa.select(sa.func.max(columns.record)).where(
+            columns.session == session, columns.record < record
+        )
+        with self.database.engine.connect() as connection:
+            return connection.execute(query).scalar()
+
     def keyframe_before(self, session: int, record: int) -> StoredKeyframe:
         """The last keyframe stored before a record; the first one for the records at the very start."""
         columns = tables.keyframe.c

@@ -82,15 +82,12 @@ class Seeker:
                 return
 
     def _keyframe(self, session: int, num_blocks: int, record: int, near_bytes: int) -> tuple[int, bytes]:
-        stored = self.reader.keyframe_before(session, record)
-        if self.reader.bytes_between(session, stored.record, record) <= _FAST_FORWARD_BYTES + near_bytes:
-            return stored.record, stored.frame
-        trail = self._trail(session, num_blocks)
-        state = trail.before(record, stored.record)
-        if state is None:
-            trail.follow()
-        elif self.reader.bytes_between(session, state.record, record) <= near_bytes:
+        state = self._state_of_trail(session, num_blocks, record, near_bytes)
+        if state is not None and self.reader.bytes_between(session, state.record, record) <= near_bytes:
             return state.record, codec.seal(state.keyframe())
+        stored = self.reader.keyframe_before(session, record)
+        if self._is_near(session, stored.record, record, near_bytes):
+            return stored.record, stored.frame
         cached = self._cached_before(session, record, stored.record if state is None else state.record)
         state = state if cached is None else cached
         try:
@@ -106,6 +103,22 @@ class Seeker:
             raise DamagedRecordingError(
                 f"between the records {stored.record} and {record} there is one that can't be applied: {error}"
             ) from None
+
+    def _is_near(self, session: int, keyframe: int, record: int, near_bytes: int) -> bool:
+        return self.reader.bytes_between(session, keyframe, record) <= _FAST_FORWARD_BYTES + near_bytes
+
+    def _state_of_trail(
+        self, session: int, num_blocks: int, record: int, near_bytes: int
+    ) -> FastState | None:
+        """The state at the last stop of the trail behind the last stored keyframe; None: there is none, or none is needed."""
+        least = self.reader.keyframe_record_before(session, record)
+        if least is None or self._is_near(session, least, record, near_bytes):
+            return None
+        trail = self._trail(session, num_blocks)
+        state = trail.before(record, least)
+        if state is None:
+            trail.follow()
+        return state
 
     def _fast_forward(self, session: int, state: FastState, record: int, near_bytes: int) -> FastState:
         """Go on to about ``near_bytes`` of frames before ``record``: so much can be stepped back from there."""

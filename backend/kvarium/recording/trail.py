@@ -1,8 +1,8 @@
 """The trail of a session: the state behind each of its chunks, kept so that a seek has nothing to walk.
 
-    chunks   ▐ 1 ▐ 2 ▐ 3 ▐ … ▐ 12 ▐ 13 ▐ 14 ▐ …
+    chunks   ▐ 1 ▐ 2 ▐ 3 ▐ … ▐ 16 ▐ 17 ▐ 18 ▐ …
     stops    ■   ·   ·        ·    ■    ·          ■ whole state, narrow columns        some 14 MB of a million blocks
-                                                   · blocks that this chunk changed, and what they became    1 MB
+                                                   · blocks that this chunk changed, and what they became    under 1 MB
 
     seek ──▶ the last stop before the target = the whole state before it + the changes since, laid over it one by one
 
@@ -29,7 +29,7 @@ from kvarium_ledger.state import BlockState
 
 log = logging.getLogger(__name__)
 
-_WHOLE_EACH: Final = 12
+_WHOLE_EACH: Final = 16
 """Every so many stops one holds the whole state."""
 
 
