@@ -21,7 +21,7 @@ from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Frame, Reader, chunk_name
 from kvarium_ledger.codec import FrameError
 from kvarium_ledger.columns import OperationColumns
-from kvarium_ledger.operations import CARRIED_BY, NONE, Cause, Operation, Pin
+from kvarium_ledger.operations import CARRIED_BY, CARRIED_MASK, NONE, Cause, Operation, Pin
 from kvarium_ledger.records import Operations
 
 _PORTION: Final = 64
@@ -129,9 +129,16 @@ def read_block_operations(
 
 
 def _of_chunk(reader: Reader, session: int, place: Place, block: int) -> list[Row]:
+    columns = tables.columns_of(tables.chunk, reader.database.format)
+    query = sa.select(*columns).where(tables.chunk.c.session == session, tables.chunk.c.first == place.first)
+    with reader.database.engine.connect() as connection:
+        row = connection.execute(query).mappings().first()
+    if row is None:
+        # The session was removed meanwhile.
+        return []
     frames = [
         frame
-        for frame in reader.frames(session, place.first - 1, place.last, with_text=False)
+        for frame in reader.open_chunk(dict(row), with_text=False)
         if frame.head.type == "step" and frame.head.operations
     ]
     if not frames:
@@ -140,21 +147,17 @@ def _of_chunk(reader: Reader, session: int, place: Place, block: int) -> list[Ro
         steps = [_decoder.decode(memoryview(frame.bytes)[:-4]) for frame in frames]
         operations = OperationColumns.decode(join_operations([step.operations for step in steps]))
     except (msgspec.MsgspecError, FrameError) as error:
-        what = chunk_name({"first": place.first, "last": place.last})
-        raise DamagedRecordingError(f"{what}: {error}") from None
+        raise DamagedRecordingError(f"{chunk_name(dict(row))}: {error}") from None
     return _rows(steps, frames, operations, block)
 
 
 def _rows(steps: list[_Step], frames: list[Frame], operations: OperationColumns, block: int) -> list[Row]:
     ends = np.cumsum([frame.head.operations for frame in frames])
-    sources = operations.expand("source")
-    copied = operations.mask(Operation.copy) & (sources == block)
-    values = {name: operations.expand(name) for name in ("position", "group", *_CARRIED)}
-    pinned = np.zeros(len(operations), dtype=bool)
-    holders = operations.mask(*CARRIED_BY["position"])
-    pinned[holders] = operations.position == NONE
+    copied = np.flatnonzero(operations.mask(Operation.copy))[operations.source == block]
+    touching = np.union1d(np.flatnonzero(operations.block == block), copied)
+    pinned = operations.position == NONE
     found = []
-    for at in np.flatnonzero((operations.block == block) | copied).tolist():
+    for at in touching.tolist():
         which = int(np.searchsorted(ends, at, side="right"))
         step = steps[which]
         kind = Operation(int(operations.kind[at]))
@@ -168,13 +171,22 @@ def _rows(steps: list[_Step], frames: list[Frame], operations: OperationColumns,
             "cause": _name(Cause, int(operations.cause[at])),
             "sequence": _told(operations.sequence[at]),
         }
-        if pinned[at]:
-            row["pin"] = _name(Pin, int(operations.pin[int(pinned[:at].sum())]))
-        elif kind in CARRIED_BY["position"]:
-            row |= {name: int(values[name][at]) for name in ("position", "group")}
-        row |= {name: _told(values[name][at]) for name in _CARRIED if kind in CARRIED_BY[name]}
+        if kind in CARRIED_BY["position"]:
+            holder = _before(operations, "position", at)
+            if pinned[holder]:
+                row["pin"] = _name(Pin, int(operations.pin[np.count_nonzero(pinned[:holder])]))
+            else:
+                row |= {name: int(getattr(operations, name)[holder]) for name in ("position", "group")}
+        for name in _CARRIED:
+            if kind in CARRIED_BY[name]:
+                row[name] = _told(getattr(operations, name)[_before(operations, name, at)])
         found.append(row)
     return found
+
+
+def _before(operations: OperationColumns, name: str, at: int) -> int:
+    """How many operations before the one ``at`` carry a sparse column: the place of its value there."""
+    return int(np.count_nonzero(CARRIED_MASK[name][operations.kind[:at]]))
 
 
 def _name(kind: type[Cause] | type[Pin], code: int) -> str | int:

@@ -171,7 +171,11 @@ def backward(raw: bytes, transform: _Transform) -> bytes:
         return raw
     whole = len(raw) // width * width
     planes = np.frombuffer(raw, dtype="u1", count=whole).reshape(width, -1)
-    values = np.ascontiguousarray(planes.T).view(f"<u{width}").reshape(-1)
+    values = planes[0].astype(f"<u{width}")
+    for place in range(1, width):
+        # Most upper bytes are 0.
+        if planes[place].any():
+            values |= planes[place].astype(values.dtype) << values.dtype.type(8 * place)
     if transform.differences:
         one = values.dtype.type(1)
         values = np.cumsum((values >> one) ^ (~(values & one) + one), dtype=values.dtype)
