@@ -8,7 +8,6 @@ Prints JSON: how often which command refused or answered, and what went wrong (n
 
 import json
 import random
-import resource
 import shutil
 import signal
 import sys
@@ -30,6 +29,7 @@ from kvarium.recording_options import reading
 from kvarium.sql.query import Limits, Query
 from kvarium.verify import verify
 from tests.backend.mutations import mutate, one_line
+from tests.backend.peak import peak_bytes
 
 _MEMORY = 4 << 30
 _SECONDS = 30
@@ -114,7 +114,7 @@ def main(file: str, seed: int, count: int) -> dict[str, Any]:
             wrong.append(f"{seed} {i}: {what}: {type(error).__name__}: {str(error)[:300]} ({where})")
         signal.alarm(0)
         shutil.rmtree(folder)
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    used = peak_bytes()
     return {"done": done, "wrong": wrong, "max_rss": used}
 
 

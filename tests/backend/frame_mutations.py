@@ -11,7 +11,6 @@ clock; prints JSON: how often what happened, and what went wrong (nothing).
 import copy
 import json
 import random
-import resource
 import signal
 import sys
 import traceback
@@ -31,6 +30,7 @@ from kvarium_ledger.codec import FrameError
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import AnyRecord, Keyframe, Record
 from tests.backend.hand_engine import BLOCKS, SIZE
+from tests.backend.peak import peak_bytes
 
 _MEMORY = 2 << 30
 _SECONDS = 20
@@ -353,7 +353,7 @@ def main(file: str, seed: int, count: int) -> dict[str, Any]:
                     f"{seed} {i}: {what} of record {at} in the {name}: {type(error).__name__}: {str(error)[:200]} ({where})"
                 )
             signal.alarm(0)
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    used = peak_bytes()
     return {"done": done, "wrong": wrong, "max_rss": used}
 
 

@@ -7,7 +7,6 @@ JSON: how many were let in and refused, the reasons by kind, and what went wrong
 
 import json
 import random
-import resource
 import shutil
 import signal
 import sqlite3
@@ -36,6 +35,7 @@ from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium.recording.transcript import read_sequence, read_transcript
 from tests.backend.chunk_rows import frames_in, put, values_of
+from tests.backend.peak import peak_bytes
 
 _MEMORY = 2 << 30
 _SECONDS = 30
@@ -298,7 +298,7 @@ def main(file: str, seed: int, count: int) -> dict[str, Any]:
             signal.alarm(0)
     finally:
         shutil.rmtree(folder)
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    used = peak_bytes()
     return {**done, "kinds": kinds, "wrong": wrong, "max_rss": used}
 
 
