@@ -8,6 +8,7 @@ Prints JSON: how often which command refused or answered, and what went wrong (n
 
 import json
 import random
+import resource
 import shutil
 import signal
 import sys

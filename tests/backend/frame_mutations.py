@@ -11,6 +11,7 @@ clock; prints JSON: how often what happened, and what went wrong (nothing).
 import copy
 import json
 import random
+import resource
 import signal
 import sys
 import traceback

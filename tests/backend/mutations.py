@@ -7,6 +7,7 @@ JSON: how many were let in and refused, the reasons by kind, and what went wrong
 
 import json
 import random
+import resource
 import shutil
 import signal
 import sqlite3
