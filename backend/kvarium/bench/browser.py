@@ -111,7 +111,9 @@ def measure_browser(
                 raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")
             page.evaluate("window.kvarium.ready()")
             lane = _whole_timeline(page)
-            return _seek(page, lane, seeks), _drag(browser, page, lane, drag_seconds, note)
+            sought = _seek(page, lane, seeks)
+            note("in the browser: " + ", ".join(f"{part} {value:g} ms" for part, value in sought.items()))
+            return sought, _drag(browser, page, lane, drag_seconds, note)
         except Error as error:
             raise KvariumError(f"the page was not measured: {error.message}") from None
 

@@ -81,6 +81,7 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
     facts = state_at_end(path)
     note(f"{size.server_seeks} seeks at the server")
     server = measure_server(path, facts["session"], facts["steps"], size.server_seeks)
+    note(f"at the server: {told(server)}")
     note(f"{size.browser_seeks} seeks in a browser, then {size.drag_seconds:g} s of dragging")
     browser: dict[str, float] | None
     drag: dict[str, float] | None
@@ -147,10 +148,10 @@ def measure_server(path: Path, session: str, steps: int, seeks: int) -> dict[str
                 began = time.perf_counter()
                 there.request("GET", f"/api/sessions/{session}/seek?step={step}&ahead_bytes={AHEAD_BYTES}")
                 answer = there.getresponse()
-                told = answer.read()
+                body = answer.read()
                 times.append(1000 * (time.perf_counter() - began))
                 if answer.status != 200:
-                    why = told[:200].decode(errors="replace")
+                    why = body[:200].decode(errors="replace")
                     raise KvariumError(f"the seek to step {step} was answered with {answer.status}: {why}")
         except (OSError, http.client.HTTPException) as error:
             raise KvariumError(f"the server was not measured: {error}") from None
@@ -175,9 +176,12 @@ def table(found: Mapping[str, Any]) -> str:
         ("browser_ms", "seek, browser"),
         ("drag_ms", "drag, a frame"),
     ):
-        told = found[name]
-        figures = "not measured"
-        if told is not None:
-            figures = ", ".join(f"{part} {value:g} ms" for part, value in told.items())
-        rows.append((title, figures))
+        rows.append((title, told(found[name])))
     return "\n".join(f"{name:<17} {value}" for name, value in rows)
+
+
+def told(figures: Mapping[str, float] | None) -> str:
+    """Percentiles of :func:`measure_server`, for a person."""
+    if figures is None:
+        return "not measured"
+    return ", ".join(f"{part} {value:g} ms" for part, value in figures.items())

@@ -77,8 +77,13 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
     facts = {"blocks": size.blocks} | _mix(path)
     note("the recorder")
     recorded = _record(path)
+    note(
+        f"{recorded['operations_per_s']:,} operations/s, {recorded['bytes_per_op']} bytes an operation, "
+        f"{recorded['bytes_per_token']} a token"
+    )
     note(f"{size.viewers} viewers, one of them stuck")
     watched = _watch(size)
+    note(f"{watched['send_percent']} % of the engine's thread in sending at {watched['operations_per_s']:,} operations/s")
     note("the folds")
     folds, with_decoding = _fold(path, size, note)
     return {
