@@ -50,8 +50,14 @@ _MOVES_A_SECOND = 60
 _SWEEP_SECONDS = 4.0
 """From one end of the timeline to the other."""
 
+_READY = """seconds => Promise.race([
+  window.kvarium.ready(),
+  new Promise((_, reject) => setTimeout(() => reject(new Error(`the page was not ready within ${seconds} s`)), seconds * 1000)),
+])"""
+
 _ARM = """seconds => {
   window.kvariumSeek = new Promise((resolve, reject) => {
+    setTimeout(() => reject(new Error(`nothing was clicked, or no frame was made, within ${2 * seconds} s`)), 2000 * seconds);
     addEventListener('pointerdown', (event) => {
       const before = window.kvarium.mapShown();
       let isThere = false;
@@ -109,7 +115,7 @@ def measure_browser(
             page.goto(f"{url}/?session={session}&step=0")
             if page.evaluate("window.kvarium === undefined"):
                 raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")
-            page.evaluate("window.kvarium.ready()")
+            page.evaluate(_READY, _SEEK_SECONDS)
             lane = _whole_timeline(page)
             sought = _seek(page, lane, seeks)
             note("in the browser: " + ", ".join(f"{part} {value:g} ms" for part, value in sought.items()))
@@ -166,7 +172,7 @@ def _whole_timeline(page: "Page") -> Lane:
     lane = page.locator(".timeline .lane")
     lane.dblclick()
     page.wait_for_timeout(1000)
-    page.evaluate("window.kvarium.ready()")
+    page.evaluate(_READY, _SEEK_SECONDS)
     box = lane.bounding_box()
     assert box is not None
     # What names the axis stands at its left.

@@ -83,7 +83,9 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
     )
     note(f"{size.viewers} viewers, one of them stuck")
     watched = _watch(size)
-    note(f"{watched['send_percent']} % of the engine's thread in sending at {watched['operations_per_s']:,} operations/s")
+    note(
+        f"{watched['send_percent']} % of the engine's thread in sending at {watched['operations_per_s']:,} operations/s"
+    )
     note("the folds")
     folds, with_decoding = _fold(path, size, note)
     return {
