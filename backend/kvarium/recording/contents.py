@@ -19,10 +19,10 @@ def read_contents(reader: Reader, session: int, ids: Iterable[int]) -> list[dict
     A content that is not recorded is left out. ``tokens`` is None, and ``hash`` (in hexadecimal digits) told, where text is
     not recorded; elsewhere the hash follows from the rest. ``extra_keys`` is None where the hash has none.
     """
-    wanted = sorted(set(ids))
+    wanted = set(ids)
     block_size = int(reader.session(session)["block_size"])
     found: dict[int, dict[str, Any]] = {}
-    for content in wanted:
+    for content in sorted(wanted):
         if content in found:
             continue
         span = _records_of(reader, session, content)
@@ -55,7 +55,7 @@ def read_contents(reader: Reader, session: int, ids: Iterable[int]) -> list[dict
                     for number in u32(keyed.content).tolist():
                         if number in found:
                             found[number]["extra_keys"] = keyed.keys
-    return [found[content] for content in wanted if content in found]
+    return [found[content] for content in sorted(found)]
 
 
 def _records_of(reader: Reader, session: int, content: int) -> tuple[int, int] | None:
