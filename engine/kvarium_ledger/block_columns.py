@@ -29,18 +29,33 @@ _WIDTHS: Final[dict[bool, dict[int, np.dtype[np.generic]]]] = {
 """By whether it is the column of tickets: bytes a block, and what they are."""
 
 
-def encode(name: str, column: np.ndarray) -> bytes:
-    """A column (``[num_blocks]`` u32, or f64 tickets) in its narrowest form; empty: all have the default."""
+def narrowed(name: str, column: np.ndarray) -> np.ndarray | None:
+    """A column (``[num_blocks]``; of tickets f64, or i32 as they are told; else any unsigned type) in its narrowest type.
+
+    It may be the column itself. None: all have the default.
+    """
     if name == "ticket":
-        return _encode_tickets(column)
+        return _narrowed_tickets(column)
     most = int(column.max())
     if most == (NONE if name == "content" else 0) and (column == most).all():
-        return b""
+        return None
     width = 1 if most < 1 << 8 else 2 if most < 1 << 16 else 4
-    return column.astype(_WIDTHS[False][width], copy=False).tobytes()
+    return column.astype(_WIDTHS[False][width], copy=False)
 
 
-def _encode_tickets(tickets: np.ndarray) -> bytes:
+def _narrowed_tickets(tickets: np.ndarray) -> np.ndarray | None:
+    words = tickets if tickets.dtype.kind == "i" else whole_tickets(tickets)
+    if words is None:
+        return tickets.astype("<f8", copy=False)
+    # The first and the last show it nearly always.
+    last = len(words) - 1
+    if words[0] == 0 and words[last] == last and np.array_equal(words, np.arange(last + 1, dtype="<i4")):
+        return None
+    return words
+
+
+def whole_tickets(tickets: np.ndarray) -> np.ndarray | None:
+    """Tickets (f64) as i32, :data:`NOT_QUEUED` for NaN; None where that does not tell each of them exactly."""
     queued = ~np.isnan(tickets)
     words = np.full(len(tickets), NOT_QUEUED, dtype="<i4")
     with np.errstate(invalid="ignore"):
@@ -48,14 +63,18 @@ def _encode_tickets(tickets: np.ndarray) -> bytes:
     # As bits: -0.0 is another ticket than 0.0 to a digest.
     exact = words.astype("<f8").view("<u8") == tickets.view("<u8")
     if not (exact | ~queued).all() or (words[queued] == NOT_QUEUED).any():
-        return tickets.astype("<f8", copy=False).tobytes()
-    if queued.all() and np.array_equal(words, np.arange(len(words), dtype="<i4")):
-        return b""
-    return words.tobytes()
+        return None
+    return words
 
 
-def decode(name: str, raw: bytes, num_blocks: int) -> np.ndarray | None:
-    """The values of a column, ``[num_blocks]``, in whatever type they were told; None: all have the default.
+def encode(name: str, column: np.ndarray) -> bytes:
+    """A column in its narrowest form, see :func:`narrowed`; empty: all have the default."""
+    found = narrowed(name, column)
+    return b"" if found is None else found.tobytes()
+
+
+def told(name: str, raw: bytes, num_blocks: int) -> np.ndarray | None:
+    """The values of a column, ``[num_blocks]``, in the type that they were told in; None: all have the default.
 
     Raises :class:`FrameError` where the bytes are no column of that pool.
     """
@@ -67,8 +86,25 @@ def decode(name: str, raw: bytes, num_blocks: int) -> np.ndarray | None:
         raise FrameError(
             f"keyframe column {name!r} has {len(raw)} bytes, a pool of {num_blocks} has {widths}"
         )
-    values: np.ndarray = np.frombuffer(raw, dtype=dtype)
-    if dtype.kind == "i":
-        queued = values != NOT_QUEUED
-        return np.where(queued, values, np.nan)
-    return values
+    return np.frombuffer(raw, dtype=dtype)
+
+
+def default(name: str, num_blocks: int) -> np.ndarray:
+    """``[num_blocks]``: a column in which all have the default, in the narrowest type that tells it."""
+    if name == "ticket":
+        return np.arange(num_blocks, dtype="<i4")
+    return np.full(num_blocks, NONE, dtype="<u4") if name == "content" else np.zeros(num_blocks, dtype="u1")
+
+
+def wide(values: np.ndarray) -> np.ndarray:
+    """Values as they were told: tickets of i32 as f64, NaN where the block is not queued; all others are what they are."""
+    return np.where(values != NOT_QUEUED, values, np.nan) if values.dtype.kind == "i" else values
+
+
+def decode(name: str, raw: bytes, num_blocks: int) -> np.ndarray | None:
+    """The values of a column, ``[num_blocks]``, unsigned or f64; None: all have the default.
+
+    Raises :class:`FrameError` where the bytes are no column of that pool.
+    """
+    values = told(name, raw, num_blocks)
+    return None if values is None else wide(values)

@@ -9,8 +9,9 @@ would change no state and yet what the screen says. A stored run of frames puts 
 each (:func:`pack`, :func:`unpack`); a websocket message is one frame without it.
 """
 
+import secrets
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -19,6 +20,10 @@ from kvarium_ledger.records import AnyRecord
 
 MAX_FRAME_BYTES = 1 << 28
 """A frame is at most 256 MiB: a larger one is a fault, not a record."""
+
+
+_MARK_BYTES = 16
+"""Of random bytes, to be found again."""
 
 
 class FrameError(ValueError):
@@ -43,6 +48,45 @@ def seal(value: AnyRecord | AnyMessage) -> bytes:
     """Encode a record or message and put its CRC-32 behind it."""
     body = _encoder.encode(value)
     return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def seal_in_pieces(
+    value: AnyRecord | AnyMessage, columns: Mapping[str, Mapping[str, memoryview]]
+) -> list[bytes | memoryview]:
+    """What :func:`seal` makes of ``value`` with ``columns`` in it, as pieces that none of the columns was copied to.
+
+    ``columns["blocks"]["ticket"]`` stands for the field ``ticket`` of its field ``blocks``, which the value itself leaves out.
+    """
+    marks = {
+        field: {name: secrets.token_bytes(_MARK_BYTES) for name in told} for field, told in columns.items()
+    }
+    marked = {field: msgspec.structs.replace(getattr(value, field), **told) for field, told in marks.items()}
+    left = _encoder.encode(msgspec.structs.replace(value, **marked))
+    pieces: list[bytes | memoryview] = []
+    found = [
+        (left.index(_bin_head(_MARK_BYTES) + mark), columns[field][name])
+        for field, told in marks.items()
+        for name, mark in told.items()
+    ]
+    at = 0
+    for place, column in sorted(found, key=lambda each: each[0]):
+        flat = column.cast("B")
+        pieces += (left[at:place] + _bin_head(len(flat)), flat)
+        at = place + len(_bin_head(_MARK_BYTES)) + _MARK_BYTES
+    pieces.append(left[at:])
+    checksum = 0
+    for piece in pieces:
+        checksum = zlib.crc32(piece, checksum)
+    pieces.append(checksum.to_bytes(4, "little"))
+    return pieces
+
+
+def _bin_head(length: int) -> bytes:
+    """What msgpack puts before so many bytes."""
+    for code, width in ((b"\xc4", 1), (b"\xc5", 2)):
+        if length < 1 << 8 * width:
+            return code + length.to_bytes(width, "big")
+    return b"\xc6" + length.to_bytes(4, "big")
 
 
 def _body(frame: bytes) -> memoryview:
@@ -84,6 +128,12 @@ def pack(frames: Iterable[bytes]) -> bytes:
         parts.append(len(frame).to_bytes(4, "little"))
         parts.append(frame)
     return b"".join(parts)
+
+
+def pack_in_pieces(frame: Iterable[bytes | memoryview]) -> list[bytes | memoryview]:
+    """What :func:`pack` makes of one frame in pieces (:func:`seal_in_pieces`), as pieces."""
+    pieces = list(frame)
+    return [sum(map(len, pieces)).to_bytes(4, "little"), *pieces]
 
 
 def unpack(data: bytes) -> Iterator[bytes]:

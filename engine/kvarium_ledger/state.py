@@ -6,6 +6,7 @@ same memory, read and written in bulk by the batch fold and by the digests.
 
 from array import array
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -132,18 +133,19 @@ class BlockState:
 
     def load(self, columns: BlockColumns) -> None:
         """Take the columns of a keyframe. Raises :class:`FrameError` when one has not a value for each block."""
-        found = {
-            name: block_columns.decode(name, getattr(columns, name), self.num_blocks)
-            for name in BLOCK_COLUMNS
-        }
-        for name, values in found.items():
-            column: np.ndarray = getattr(self, f"np_{name}")
-            if values is not None:
-                column[:] = values
-            elif name == "ticket":
-                column[:] = np.arange(self.num_blocks)
-            else:
-                column[:] = NONE if name == "content" else 0
+        self.fill(
+            {
+                name: block_columns.decode(name, getattr(columns, name), self.num_blocks)
+                for name in BLOCK_COLUMNS
+            }
+        )
+
+    def fill(self, columns: Mapping[str, np.ndarray | None]) -> None:
+        """Take whole columns, unsigned or f64; None: all have the default."""
+        for name, values in columns.items():
+            if values is None:
+                values = block_columns.default(name, self.num_blocks)
+            getattr(self, f"np_{name}")[:] = values
 
     def columns(self) -> BlockColumns:
         """The columns as a keyframe carries them: one that is its default for every block is left out."""

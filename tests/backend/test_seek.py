@@ -4,17 +4,19 @@ import random
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 
 from kvarium.errors import DamagedRecordingError
 from kvarium.heads import read_head
+from kvarium.recording import seek as seek_module
 from kvarium.recording import tables
 from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
-from kvarium_ledger.records import Keyframe, Step, Text
+from kvarium_ledger.records import Contents, Keyframe, Step, Text
 from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, hello, record_of
 from tests.backend.running_server import RunningServer, running
 from tests.plain_state import plain_state
@@ -71,6 +73,28 @@ def test_some_frames_ahead_of_the_target_come_with_it(
         ahead = [frame for frame in found[1:] if record_of(frame) > 40]
         assert ahead == frames[41 : 41 + len(ahead)]
         assert 5000 <= sum(len(frame) for frame in ahead) < 5000 + max(len(frame) for frame in frames)
+
+
+def test_who_wants_no_contents_folds_to_the_same_blocks(
+    recorded: tuple[Path, str], frames: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # No stored keyframe is so near that its own frame is the answer.
+    monkeypatch.setattr(seek_module, "_FAST_FORWARD_BYTES", -1)
+    path, session = recorded
+    with running(path, read_only=True) as server:
+        last = record_of(frames[-1])
+        full, bare = (
+            server.bytes(f"/sessions/{session}/seek", record=last, ahead_bytes=0, contents=told)
+            for told in ("all", "none")
+        )
+        assert full[1:] == bare[1:]
+        told, left = decoded(full[0]), decoded(bare[0])
+        assert isinstance(told, Keyframe)
+        assert told.contents.content
+        assert left == msgspec.structs.replace(told, contents=Contents())
+        assert folded(bare, last).verified
+        refused = server.http.get(f"/api/sessions/{session}/seek", params={"record": 5, "contents": "some"})
+        assert refused.status_code == 422
 
 
 def test_the_first_record_is_the_engines_keyframe(recorded: tuple[Path, str], frames: list[bytes]) -> None:

@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from kvarium.heads import stored_head
@@ -12,7 +13,7 @@ from kvarium.recording.reader import Frame
 from kvarium.recording.trail import Trail
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
-from kvarium_ledger.records import Gap
+from kvarium_ledger.records import Contents, Gap
 from tests.backend.hand_engine import BLOCKS, SIZE, decoded, hand_frames, record_of
 
 Row = dict[str, Any]
@@ -74,6 +75,9 @@ def test_the_state_behind_each_chunk_is_the_exact_folds(
         assert state is not None
         assert state.record == end
         assert state.keyframe() == true[end]
+        assert b"".join(state.sealed(with_contents=True)) == codec.seal(true[end])
+        bare = msgspec.structs.replace(true[end], contents=Contents())
+        assert b"".join(state.sealed(with_contents=False)) == codec.seal(bare)
         after = [frame for frame in frames if end < record_of(frame)][:7]
         state.advance([(codec.peek(frame)[0], record_of(frame), frame) for frame in after])
     assert trail.before(chunks.ends[0], -1) is None

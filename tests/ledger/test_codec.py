@@ -6,7 +6,7 @@ import pytest
 from kvarium_ledger import codec
 from kvarium_ledger.codec import FrameError
 from kvarium_ledger.messages import Ack, Hello
-from kvarium_ledger.records import VERSION, Digest, Note, Step
+from kvarium_ledger.records import VERSION, BlockColumns, Contents, Digest, Keyframe, Note, Step
 
 STEP = Step(
     record=3,
@@ -22,6 +22,26 @@ def test_a_record_comes_back_as_it_went_in() -> None:
     assert codec.open_frame(codec.seal(STEP)) == STEP
     assert codec.peek(codec.seal(STEP)) == ("step", 3)
     assert codec.peek(codec.seal(Ack(record=7))) == ("ack", 7)
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 65535, 65536])
+def test_a_frame_in_pieces_is_the_frame_with_its_columns_in_it(size: int) -> None:
+    digest = STEP.digest
+    bare = Keyframe(record=4, step=2, time=9, utc_us=1, op=0, digest=digest, next_content=5)
+    columns = {"count": bytes(size), "hits": b"\7" * (2 * size)}
+    told = msgspec.structs.replace(
+        bare, blocks=BlockColumns(**columns), contents=Contents(content=b"\1" * size)
+    )
+    pieces = codec.seal_in_pieces(
+        bare,
+        {
+            "contents": {"content": memoryview(told.contents.content)},
+            "blocks": {name: memoryview(column) for name, column in columns.items()},
+        },
+    )
+    assert b"".join(pieces) == codec.seal(told)
+    assert b"".join(codec.seal_in_pieces(bare, {})) == codec.seal(bare)
+    assert list(codec.unpack(b"".join(codec.pack_in_pieces(pieces)))) == [codec.seal(told)]
 
 
 def test_any_flipped_bit_of_a_frame_is_found() -> None:

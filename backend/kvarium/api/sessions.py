@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.types import Receive, Scope, Send
 
 from kvarium import __version__
+from kvarium.api.answers import InPieces
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError, UnknownSessionError
 from kvarium.hub import Hub
@@ -114,17 +115,21 @@ async def seek(
     op: Number | None = None,
     time: Number | None = None,
     ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 256 << 10,
+    contents: Literal["all", "none"] = "all",
 ) -> Response:
     """A keyframe before the target, every frame after it through the target, and some ahead; packed.
 
     The target is a step, a record, an operation or a time (ns since the session's start): of the last two, the step that
     holds it. The headers tell which record that is, and the step that the state after it belongs to.
+
+    With ``contents=none`` the keyframe need not tell the contents that blocks hold, their parents and so on up, which are a
+    third of it; the route of contents tells those of any.
     """
     if sum(target is not None for target in (step, record, op, time)) != 1:
         raise HTTPException(422, "give one of step, record, op and time")
     await hub.settle(session)
 
-    def read() -> tuple[bytes, dict[str, str]]:
+    def read() -> Response:
         reader, seeker, number, _ = place_of(hub, session)
         if record is not None:
             first = last = record
@@ -136,12 +141,16 @@ async def seek(
                 target = step_at_time(reader, number, time)
             assert target is not None
             first, last = reader.records_of_step(number, target)
-        frames = seeker.seek(number, first, last, ahead_bytes)
-        told = {"kvarium-step": str(step_after(frames, first)), "kvarium-record": str(first)}
-        return codec.pack(frames), told
+        found = seeker.sought(number, first, last, ahead_bytes, with_contents=contents == "all")
+        told = {
+            "kvarium-step": str(step_after(found.frames, first, found.step)),
+            "kvarium-record": str(first),
+        }
+        pieces = [*codec.pack_in_pieces(found.keyframe), codec.pack(found.frames)]
+        return InPieces(pieces, "application/octet-stream", told)
 
-    packed, headers = await _read(read)
-    return Response(packed, media_type="application/octet-stream", headers=headers)
+    answer: Response = await _read(read)
+    return answer
 
 
 @router.get("/sessions/{session}/frames")

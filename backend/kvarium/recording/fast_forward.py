@@ -14,12 +14,16 @@ from typing import NamedTuple, cast
 import msgspec
 import numpy as np
 
+from kvarium.recording.narrow_blocks import NarrowBlocks
+from kvarium.recording.table_entries import GAINS, TableEntries
+from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
-from kvarium_ledger.block_columns import BLOCK_COLUMNS
+from kvarium_ledger.block_columns import BLOCK_COLUMNS, narrowed
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import State as RequestStanding
-from kvarium_ledger.operations import CARRIED_MASK, COLUMNS, NONE, Operation
+from kvarium_ledger.operations import CARRIED_MASK, COLUMNS, NONE
 from kvarium_ledger.records import (
+    BlockColumns,
     Contents,
     Digest,
     Keyframe,
@@ -27,13 +31,10 @@ from kvarium_ledger.records import (
     PinColumns,
     RequestState,
     SequenceState,
-    TableColumns,
 )
 from kvarium_ledger.state import BlockState, ContentParents
 
 _OPERATIONS_AT_ONCE = 1 << 19
-_GAINS = np.zeros(256, dtype=bool)
-_GAINS[[Operation.allocate, Operation.reuse, Operation.share, Operation.copy]] = True
 _CHANGES = frozenset({"submitted", "admitted", "preempted", "finished", "aborted", "refused"})
 
 
@@ -74,7 +75,7 @@ class Beside(NamedTuple):
     """What a state has beside its blocks; nothing of it is changed by whoever goes on from it."""
 
     frame: Keyframe
-    entries: "_Entries"
+    entries: TableEntries
     pins: dict[tuple[int, int], int]
     requests: dict[int, RequestState]
     sequences: dict[int, SequenceState]
@@ -92,10 +93,10 @@ class FastState:
     """A session's state at ``record``, held as arrays."""
 
     @classmethod
-    def of(cls, record: int, blocks: BlockState, beside: Beside) -> "FastState":
-        """The state whose parts these are; the ``blocks`` are its own from now on."""
+    def of(cls, record: int, blocks: NarrowBlocks, beside: Beside) -> "FastState":
+        """The state whose parts these are."""
         state = cls.__new__(cls)
-        state.record, state.blocks = record, blocks
+        state.record, state._blocks = record, blocks
         state._frame, state._entries = beside.frame, beside.entries
         state._pins = dict(beside.pins)
         state._requests = dict(beside.requests)
@@ -118,14 +119,15 @@ class FastState:
     def __init__(self, keyframe: Keyframe, num_blocks: int) -> None:
         self.record = keyframe.record
         self._frame = keyframe
-        self.blocks = BlockState(num_blocks)
-        self.blocks.load(keyframe.blocks)
+        blocks = BlockState.bulk(num_blocks)
+        blocks.load(keyframe.blocks)
+        self._blocks: BlockState | NarrowBlocks = blocks
         tables = keyframe.tables
         sequence = u32(tables.sequence)
         group = (
             np.frombuffer(tables.group, dtype="u1") if tables.group else np.zeros(len(sequence), dtype="u1")
         )
-        self._entries = _Entries(sequence, group, u32(tables.position), u32(tables.block))
+        self._entries = TableEntries(sequence, group, u32(tables.position), u32(tables.block))
         self._pins: dict[tuple[int, int], int] = {}
         for block, pin in zip(u32(keyframe.pins.block).tolist(), keyframe.pins.pin, strict=True):
             self._pins[block, pin] = self._pins.get((block, pin), 0) + 1
@@ -136,6 +138,18 @@ class FastState:
         self._contents.reserve(keyframe.next_content)
 
     @property
+    def step(self) -> int:
+        """The last step (-1: none yet)."""
+        return self._frame.step
+
+    @property
+    def blocks(self) -> BlockState:
+        """Its blocks in whole words, to be changed by whoever goes on."""
+        if isinstance(self._blocks, NarrowBlocks):
+            self._blocks = self._blocks.widened()
+        return self._blocks
+
+    @property
     def size(self) -> int:
         """About how many bytes of memory it takes."""
         return 28 * self.blocks.num_blocks + 13 * len(self._entries.block) + 4 * self._contents.next
@@ -143,9 +157,8 @@ class FastState:
     def copy(self) -> "FastState":
         """The same state, to go on from without changing this one."""
         twin = copy(self)
-        twin.blocks = BlockState.bulk(self.blocks.num_blocks)
-        for name in BLOCK_COLUMNS:
-            getattr(twin.blocks, f"np_{name}")[:] = getattr(self.blocks, f"np_{name}")
+        twin._blocks = BlockState.bulk(self.blocks.num_blocks)
+        twin._blocks.fill({name: getattr(self.blocks, f"np_{name}") for name in BLOCK_COLUMNS})
         twin._pins = dict(self._pins)
         twin._requests = dict(self._requests)
         twin._sequences = dict(self._sequences)
@@ -154,12 +167,45 @@ class FastState:
 
     def keyframe(self) -> Keyframe:
         """The state as a keyframe; equal to that of the exact fold."""
-        live, parents = self._contents.with_ancestors(self.blocks.np_content)
+        keyframe, columns = self._told(with_contents=True)
+        found = {
+            field: msgspec.structs.replace(
+                getattr(keyframe, field), **{name: column.tobytes() for name, column in told.items()}
+            )
+            for field, told in columns.items()
+        }
+        return msgspec.structs.replace(keyframe, **found)
+
+    def sealed(self, with_contents: bool) -> list[bytes | memoryview]:
+        """The frame of :meth:`keyframe` in pieces, as its columns lie in memory: they are millions of bytes.
+
+        Without contents it tells none, but ``next_content``: whoever asks for the parent of one finds it in the recording.
+        """
+        keyframe, columns = self._told(with_contents)
+        views = {
+            field: {name: column.data for name, column in told.items()} for field, told in columns.items()
+        }
+        return codec.seal_in_pieces(keyframe, views)
+
+    def _told(self, with_contents: bool) -> tuple[Keyframe, dict[str, dict[str, np.ndarray]]]:
+        """The keyframe without its largest columns, and these, by the names of its fields and theirs."""
+        blocks = self._blocks
+        if isinstance(blocks, NarrowBlocks):
+            columns = {"blocks": blocks.columns()}
+            content = blocks.content
+        else:
+            found = {name: narrowed(name, getattr(blocks, f"np_{name}")) for name in BLOCK_COLUMNS}
+            columns = {"blocks": {name: column for name, column in found.items() if column is not None}}
+            content = blocks.np_content
+        if with_contents:
+            live, parents = self._contents.with_ancestors(content)
+            if len(live):
+                columns["contents"] = {"content": live, "parent": parents}
         pins = sorted(key for key, count in self._pins.items() for _ in range(count))
-        return msgspec.structs.replace(
+        keyframe = msgspec.structs.replace(
             self._frame,
             record=self.record,
-            blocks=self.blocks.columns(),
+            blocks=BlockColumns(),
             tables=self._entries.columns(),
             pins=PinColumns(
                 block=np.array([block for block, _ in pins], dtype="<u4").tobytes(),
@@ -167,10 +213,11 @@ class FastState:
             ),
             requests=[row for _, row in sorted(self._requests.items())],
             sequences=[row for _, row in sorted(self._sequences.items())],
-            contents=Contents(content=live.tobytes(), parent=parents.tobytes()),
+            contents=Contents(),
             next_content=self._contents.next,
             audited=False,
         )
+        return keyframe, columns
 
     def advance(self, frames: Sequence[tuple[str, int, bytes]]) -> np.ndarray:
         """Go on over frames, each with its record's type and number, none of which is a gap; keyframes say nothing new.
@@ -197,10 +244,10 @@ class FastState:
             )
             apply_batch(self.blocks, columns)
             touched += (columns.block, columns.source)
-            pieces.append(_Entries.touched(columns, alive))
+            pieces.append(TableEntries.touched(columns, alive))
             self._pin(columns)
             first = last
-        self._entries = _Entries.last_of(pieces, alive)
+        self._entries = TableEntries.last_of(pieces, alive)
         if steps:
             end = steps[-1]
             self._frame = msgspec.structs.replace(
@@ -275,77 +322,13 @@ class FastState:
         holders = CARRIED_MASK["position"][columns.kind]
         pins = columns.position == NONE
         blocks = columns.block[holders][pins].tolist()
-        gains = _GAINS[columns.kind[holders][pins]].tolist()
+        gains = GAINS[columns.kind[holders][pins]].tolist()
         for block, pin, gain in zip(blocks, columns.pin.tolist(), gains, strict=True):
             count = self._pins.get((block, pin), 0) + (1 if gain else -1)
             if count:
                 self._pins[block, pin] = count
             else:
                 self._pins.pop((block, pin), None)
-
-
-class _Entries:
-    """Table entries, or changes of them in order: where ``gone``, the entry ends."""
-
-    def __init__(
-        self,
-        sequence: np.ndarray,
-        group: np.ndarray,
-        position: np.ndarray,
-        block: np.ndarray,
-        gone: np.ndarray | None = None,
-    ) -> None:
-        self.sequence = sequence
-        self.group = group
-        self.position = position
-        self.block = block
-        self.gone = np.zeros(len(block), dtype=bool) if gone is None else gone
-
-    @classmethod
-    def touched(cls, columns: OperationColumns, alive: np.ndarray) -> "_Entries":
-        """What operations change in the tables of sequences that are alive at the end."""
-        holders = CARRIED_MASK["position"][columns.kind]
-        sequence = columns.sequence[holders]
-        kept = columns.position != NONE
-        kept &= alive[np.minimum(sequence, len(alive) - 1)]
-        kept &= sequence < len(alive)
-        return cls(
-            sequence[kept],
-            columns.group[kept],
-            columns.position[kept],
-            columns.block[holders][kept],
-            ~_GAINS[columns.kind[holders][kept]],
-        )
-
-    @classmethod
-    def last_of(cls, pieces: "list[_Entries]", alive: np.ndarray) -> "_Entries":
-        """The entries that stand after all changes, ordered by sequence, group and position."""
-        names = ("sequence", "group", "position", "block", "gone")
-        columns = {name: np.concatenate([getattr(piece, name) for piece in pieces]) for name in names}
-        sequence = columns["sequence"]
-        kept = (sequence < len(alive)) & alive[np.minimum(sequence, len(alive) - 1)]
-        columns = {name: column[kept] for name, column in columns.items()}
-        key = columns["sequence"].astype(np.uint64) << np.uint64(32) | columns["position"]
-        if columns["group"].any():
-            # A stable sort by position, then group, then sequence.
-            order = np.lexsort((columns["position"], columns["group"], columns["sequence"]))
-            key ^= columns["group"].astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        else:
-            order = np.argsort(key, kind="stable")
-        key = key[order]
-        last = np.ones(len(key), dtype=bool)
-        last[:-1] = key[1:] != key[:-1]
-        chosen = order[last]
-        chosen = chosen[~columns["gone"][chosen]]
-        return cls(*(columns[name][chosen] for name in names[:4]))
-
-    def columns(self) -> TableColumns:
-        return TableColumns(
-            sequence=self.sequence.astype("<u4").tobytes(),
-            group=self.group.astype("u1").tobytes() if self.group.any() else b"",
-            position=self.position.astype("<u4").tobytes(),
-            block=self.block.astype("<u4").tobytes(),
-        )
 
 
 def join_operations(parts: list[Operations]) -> Operations:

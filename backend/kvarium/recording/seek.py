@@ -11,8 +11,10 @@ with which none has.
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from kvarium.errors import DamagedRecordingError, OutOfRangeError
+from kvarium.heads import stored_head
 from kvarium.recording.fast_forward import FastState
 from kvarium.recording.reader import Frame, Reader
 from kvarium.recording.trail import Trail
@@ -32,6 +34,22 @@ _TRAILS = 1
 """How many sessions of a recording have a trail at once; of more the one goes that was not used for longest."""
 
 
+class Sought(NamedTuple):
+    """The answer to a seek: a keyframe, in pieces, the last ``step`` of its state (-1: none yet), and the frames after it."""
+
+    step: int
+    keyframe: list[bytes | memoryview]
+    frames: list[bytes]
+
+
+class _Begin(NamedTuple):
+    """Where an answer begins: a keyframe's record and step, and its frame in pieces."""
+
+    record: int
+    step: int
+    pieces: list[bytes | memoryview]
+
+
 class Seeker:
     """Seeks in the recordings of a reader. ``cache_bytes`` bounds the states that are kept, those of trails among them."""
 
@@ -45,16 +63,26 @@ class Seeker:
 
     def seek(self, session: int, record: int, last: int, ahead_bytes: int) -> list[bytes]:
         """A keyframe before ``record``, every frame after it through ``last``, and about ``ahead_bytes`` more."""
+        found = self.sought(session, record, last, ahead_bytes)
+        return [b"".join(found.keyframe), *found.frames]
+
+    def sought(
+        self, session: int, record: int, last: int, ahead_bytes: int, with_contents: bool = True
+    ) -> Sought:
+        """What :meth:`seek` gives, its keyframe in pieces as they lie in memory.
+
+        Without contents those that the keyframe tells are left out where it is made here: finding them takes a while.
+        """
         row = self.reader.session(session)
         first_record, last_record = row["first_record"], row["last_record"]
         if last_record is None or not first_record <= record <= last_record:
             held = "holds no records yet" if last_record is None else f"holds {first_record} to {last_record}"
             raise OutOfRangeError(f"record {record} is not in the recording, which {held}")
-        keyframe_record, keyframe = self._keyframe(session, row["num_blocks"], record, ahead_bytes)
-        frames = [keyframe]
+        keyframe = self._keyframe(session, row["num_blocks"], record, ahead_bytes, with_contents)
+        frames: list[bytes] = []
         ahead = 0
-        previous = keyframe_record
-        for frame in self._frames(session, keyframe_record, last):
+        previous = keyframe.record
+        for frame in self._frames(session, keyframe.record, last):
             number = frame.head.record
             assert number is not None
             if number != previous + 1 and frame.head.type != "gap":
@@ -69,7 +97,7 @@ class Seeker:
                     break
                 ahead += len(frame.bytes)
             frames.append(frame.bytes)
-        return frames
+        return Sought(keyframe.step, keyframe.pieces, frames)
 
     def _frames(self, session: int, after: int, last: int) -> Iterator[Frame]:
         """The frames after a record, to the end of the chunk that holds one after ``last``: no other is opened for that."""
@@ -81,13 +109,18 @@ class Seeker:
             if row["last"] > last:
                 return
 
-    def _keyframe(self, session: int, num_blocks: int, record: int, near_bytes: int) -> tuple[int, bytes]:
+    def _keyframe(
+        self, session: int, num_blocks: int, record: int, near_bytes: int, with_contents: bool
+    ) -> _Begin:
         state = self._state_of_trail(session, num_blocks, record, near_bytes)
         if state is not None and self.reader.bytes_between(session, state.record, record) <= near_bytes:
-            return state.record, codec.seal(state.keyframe())
+            return _Begin(state.record, state.step, state.sealed(with_contents))
         stored = self.reader.keyframe_before(session, record)
         if self._is_near(session, stored.record, record, near_bytes):
-            return stored.record, stored.frame
+            step = stored_head(stored.frame).step
+            if step is None:
+                raise DamagedRecordingError(f"the keyframe at record {stored.record} is none")
+            return _Begin(stored.record, step, [stored.frame])
         cached = self._cached_before(session, record, stored.record if state is None else state.record)
         state = state if cached is None else cached
         try:
@@ -97,7 +130,7 @@ class Seeker:
                     raise DamagedRecordingError(f"the keyframe at record {stored.record} is none")
                 state = FastState(decoded, num_blocks)
             state = self._fast_forward(session, state, record, near_bytes)
-            return state.record, codec.seal(state.keyframe())
+            return _Begin(state.record, state.step, state.sealed(with_contents))
         except (ValueError, IndexError, OverflowError) as error:
             # Nothing is checked on the way: a record that no engine writes shows by what can't be done with it.
             raise DamagedRecordingError(

@@ -2,7 +2,7 @@
 
     chunks   ▐ 1 ▐ 2 ▐ 3 ▐ … ▐ 16 ▐ 17 ▐ 18 ▐ …
     stops    ■   ·   ·        ·    ■    ·          ■ whole state, narrow columns        some 14 MB of a million blocks
-                                                   · blocks that this chunk changed, and what they became    under 1 MB
+                                                   · blocks that this chunk changed, and what they became    some 100 kB
 
     seek ──▶ the last stop before the target = the whole state before it + the changes since, laid over it one by one
 
@@ -21,11 +21,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import KvariumError
 from kvarium.recording.fast_forward import Beside, FastState
+from kvarium.recording.narrow_blocks import Changes, NarrowBlocks
 from kvarium.recording.reader import Frame, Reader
 from kvarium_ledger import codec
 from kvarium_ledger.block_columns import BLOCK_COLUMNS
 from kvarium_ledger.records import BlockColumns, Keyframe
-from kvarium_ledger.state import BlockState
 
 log = logging.getLogger(__name__)
 
@@ -33,22 +33,11 @@ _WHOLE_EACH: Final = 16
 """Every so many stops one holds the whole state."""
 
 
-class _Changes(NamedTuple):
-    """What some ``blocks`` (u32) became: a column each of :data:`~kvarium_ledger.block_columns.BLOCK_COLUMNS`."""
-
-    blocks: np.ndarray
-    values: tuple[np.ndarray, ...]
-
-    @property
-    def size(self) -> int:
-        return self.blocks.nbytes + sum(column.nbytes for column in self.values)
-
-
 class _Stop(NamedTuple):
     """The state at ``record``: of the blocks the whole, or what changed since the stop before it; all else whole."""
 
     record: int
-    blocks: BlockColumns | _Changes
+    blocks: BlockColumns | Changes
     beside: Beside
 
     @property
@@ -56,7 +45,7 @@ class _Stop(NamedTuple):
         blocks = self.blocks
         of_blocks = (
             blocks.size
-            if isinstance(blocks, _Changes)
+            if isinstance(blocks, Changes)
             else sum(len(getattr(blocks, name)) for name in BLOCK_COLUMNS)
         )
         return of_blocks + self.beside.size
@@ -101,18 +90,13 @@ class Trail:
         if index < 0 or self._records[index] <= least:
             return None
         first = index
-        while isinstance(self._stops[first].blocks, _Changes):
+        changes: list[Changes] = []
+        while isinstance(blocks := self._stops[first].blocks, Changes):
+            changes.append(blocks)
             first -= 1
-        blocks = BlockState.bulk(self._num_blocks)
-        whole = self._stops[first].blocks
-        assert isinstance(whole, BlockColumns), "a trail begins with a whole state"
-        blocks.load(whole)
-        for stop in self._stops[first + 1 : index + 1]:
-            changes = stop.blocks
-            assert isinstance(changes, _Changes)
-            for name, values in zip(BLOCK_COLUMNS, changes.values, strict=True):
-                getattr(blocks, f"np_{name}")[changes.blocks] = values
-        return FastState.of(self._stops[index].record, blocks, self._stops[index].beside)
+        stop = self._stops[index]
+        narrow = NarrowBlocks(blocks, self._num_blocks, changes[::-1])
+        return FastState.of(stop.record, narrow, stop.beside)
 
     # -- the thread -------------------------------------------------------------------------------------------------
 
@@ -162,11 +146,7 @@ class Trail:
         return FastState(keyframe, self._num_blocks) if isinstance(keyframe, Keyframe) else None
 
     def _leave(self, state: FastState, touched: np.ndarray | None) -> None:
-        if touched is None:
-            blocks: BlockColumns | _Changes = state.blocks.columns()
-        else:
-            values = tuple(getattr(state.blocks, f"np_{name}")[touched] for name in BLOCK_COLUMNS)
-            blocks = _Changes(touched, values)
+        blocks = state.blocks.columns() if touched is None else Changes.of(state.blocks, touched)
         stop = _Stop(state.record, blocks, state.beside())
         self._stops.append(stop)
         self._records.append(state.record)

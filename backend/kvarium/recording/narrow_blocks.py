@@ -1,0 +1,102 @@
+"""The blocks of a state in columns as narrow as a keyframe's, and what some of them became.
+
+    told       ▐▐▐▐▐▐▐▐▐▐▐▐  bytes of a stop's keyframe: 12 to 14 MB of a million blocks
+    changes    · ·    · ·    of the chunks since, some thousand blocks each
+    narrow     ▐▐▐▐▐▐▐▐▐▐▐▐  one copy of them, the changes laid over it: what a seek sends, as it lies there
+
+Whole words of it (28 MB) are made only where somebody goes on from the state.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from kvarium_ledger import block_columns
+from kvarium_ledger.block_columns import BLOCK_COLUMNS
+from kvarium_ledger.operations import NONE
+from kvarium_ledger.records import BlockColumns
+from kvarium_ledger.state import BlockState
+
+
+class Changes(NamedTuple):
+    """What some ``blocks`` (u32) became: a column each of :data:`~kvarium_ledger.block_columns.BLOCK_COLUMNS`, narrow."""
+
+    blocks: np.ndarray
+    values: tuple[np.ndarray, ...]
+
+    @classmethod
+    def of(cls, state: BlockState, blocks: np.ndarray) -> "Changes":
+        """What they are now."""
+        return cls(
+            blocks, tuple(_narrow(name, getattr(state, f"np_{name}")[blocks]) for name in BLOCK_COLUMNS)
+        )
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory it takes."""
+        return self.blocks.nbytes + sum(column.nbytes for column in self.values)
+
+
+def _narrow(name: str, values: np.ndarray) -> np.ndarray:
+    """Values of some blocks in their narrowest type: there is no default, as nobody knows which blocks they are."""
+    if name == "ticket":
+        words = block_columns.whole_tickets(values)
+        return values if words is None else words
+    return values.astype(np.min_scalar_type(int(values.max(initial=0))), copy=False)
+
+
+class NarrowBlocks:
+    """The columns of all blocks: those of a keyframe (``told``), and ``changes`` laid over them one after the other."""
+
+    def __init__(self, told: BlockColumns, num_blocks: int, changes: Sequence[Changes]) -> None:
+        self.num_blocks = num_blocks
+        self._columns = {
+            name: _laid(
+                name,
+                block_columns.told(name, getattr(told, name), num_blocks),
+                num_blocks,
+                [(each.blocks, each.values[place]) for each in changes],
+            )
+            for place, name in enumerate(BLOCK_COLUMNS)
+        }
+
+    @property
+    def content(self) -> np.ndarray:
+        """``[num_blocks]``, unsigned: the content of each block (``NONE``: none)."""
+        content = self._columns["content"]
+        return np.full(self.num_blocks, NONE, dtype="<u4") if content is None else content
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """As a keyframe carries them; one that is its default for every block is left out."""
+        return {name: column for name, column in self._columns.items() if column is not None}
+
+    def widened(self) -> BlockState:
+        """The same as a state to go on from."""
+        state = BlockState.bulk(self.num_blocks)
+        state.fill(
+            {
+                name: None if column is None else block_columns.wide(column)
+                for name, column in self._columns.items()
+            }
+        )
+        return state
+
+
+def _laid(
+    name: str, told: np.ndarray | None, num_blocks: int, changes: list[tuple[np.ndarray, np.ndarray]]
+) -> np.ndarray | None:
+    if not changes:
+        return told
+    if told is None:
+        told = block_columns.default(name, num_blocks)
+    types = {told.dtype, *(values.dtype for _, values in changes)}
+    if len({dtype.kind for dtype in types}) > 1:
+        # Tickets, some of which no i32 tells.
+        column = block_columns.wide(told).astype("<f8")
+        changes = [(blocks, block_columns.wide(values)) for blocks, values in changes]
+    else:
+        column = told.astype(max(types, key=lambda dtype: dtype.itemsize))
+    for blocks, values in changes:
+        column[blocks] = values
+    return block_columns.narrowed(name, column)
