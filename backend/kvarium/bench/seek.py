@@ -25,8 +25,8 @@ from kvarium.recording_options import AsJson, reading, say
 
 Note = Callable[[str], None]
 
-AHEAD_BYTES = 256 << 10
-"""What the page asks for behind the step that it wants."""
+_AS_THE_PAGE = f"ahead_bytes={256 << 10}&contents=none"
+"""What the page asks for beside the step that it wants."""
 
 _ANSWER_SECONDS = 60.0
 
@@ -146,7 +146,7 @@ def measure_server(path: Path, session: str, steps: int, seeks: int) -> dict[str
             for _ in range(seeks):
                 step = dice.randrange(steps)
                 began = time.perf_counter()
-                there.request("GET", f"/api/sessions/{session}/seek?step={step}&ahead_bytes={AHEAD_BYTES}")
+                there.request("GET", f"/api/sessions/{session}/seek?step={step}&{_AS_THE_PAGE}")
                 answer = there.getresponse()
                 body = answer.read()
                 times.append(1000 * (time.perf_counter() - began))

@@ -11,7 +11,10 @@ const MAX_CONTENT = 1 << 30;
 export class Contents {
   private parents = new Uint32Array(1024).fill(UNKNOWN);
   size = 0;
-  /** Every content below was interned at some time; of one that a keyframe did not list, the parent is not known. */
+  /**
+   * Every content below was interned at some time; of one that a keyframe did not list, the parent is not known: no block
+   * held it, or a seek wanted no contents.
+   */
   next = 0;
 
   add(columns: ContentColumns | undefined): void {

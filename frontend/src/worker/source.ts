@@ -21,6 +21,15 @@ export interface SessionFacts {
   readonly last_record: number | null;
 }
 
+/** A content as it is recorded. */
+export interface RecordedContent {
+  readonly content: number;
+  /** null: it is the first of a prompt; left out where every keyframe tells it. */
+  readonly parent?: number | null;
+  /** null: text is not recorded. */
+  readonly tokens: number[] | null;
+}
+
 /** What a page asks for of a live session. */
 export interface Wish {
   readonly text: boolean;
@@ -35,7 +44,7 @@ export interface Requests {
   /** What is known of the session now. */
   about(): Promise<SessionFacts>;
   steps(): Promise<StepColumns>;
-  /** A keyframe before the step, then every frame through it and some more. */
+  /** A keyframe before the step, which need not tell contents, then every frame through it and some more. */
   seek(step: number, signal: AbortSignal): Promise<Uint8Array[]>;
   /** Frames of the records after `after`, at least one if there is any, until they have `limit` bytes. */
   frames(after: number, limit?: number): Promise<Uint8Array[]>;
@@ -43,8 +52,8 @@ export interface Requests {
   pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }>;
   /** Where something happened, of some kinds, by step. */
   landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
-  /** Token ids of contents; one that is not recorded is left out. */
-  contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]>;
+  /** Contents; one that is not recorded is left out. */
+  contents(ids: readonly number[]): Promise<RecordedContent[]>;
   /** What a request's sequences said, up to the last record that is there. */
   transcript(request: number): Promise<Told>;
   /** Where a websocket tells what happens after a record; of that, what is asked for. */
@@ -93,7 +102,8 @@ export class ServerRequests implements Requests {
   }
 
   async seek(step: number, signal: AbortSignal): Promise<Uint8Array[]> {
-    return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=262144`, signal));
+    // A third of a large pool's keyframe are the parents of contents, which only the inspector asks for, one at a time.
+    return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=262144&contents=none`, signal));
   }
 
   async frames(after: number, limit = 1 << 20): Promise<Uint8Array[]> {
@@ -109,7 +119,7 @@ export class ServerRequests implements Requests {
     return ((await (await this.get(`landmarks?${query}`)).json()) as { landmarks: Landmark[] }).landmarks;
   }
 
-  async contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]> {
+  async contents(ids: readonly number[]): Promise<RecordedContent[]> {
     const query = ids.map((id) => `content=${id}`).join('&');
     return ((await (await this.get(`contents?${query}`)).json()) as { contents: never[] }).contents;
   }

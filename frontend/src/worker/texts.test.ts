@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { NONE } from '../ledger/generated/constants';
 import { RequestMemory } from '../ledger/requests';
 import { Texts } from './texts';
 import type { Told } from './told';
@@ -32,6 +33,52 @@ function texts(from: number, recorded = true) {
   };
   return { texts: new Texts(recorded, 16, memory, server, changed), memory, asked, changed };
 }
+
+describe('the parent of a content that a seek left out', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** Texts behind a server that tells a content from its `from`-th answer on; 5 is the first of a prompt. */
+  function parents(from: number) {
+    const asked: number[][] = [];
+    const contents = async (ids: readonly number[]) => {
+      asked.push([...ids]);
+      if (asked.length < from) return [];
+      return ids.map((content) => ({ content, parent: content === 5 ? null : content - 1, tokens: null }));
+    };
+    const never = () => Promise.reject(new Error('not asked for'));
+    const server = { contents, transcript: never, pieces: never };
+    // No text is recorded here: who the parent is, is.
+    return { texts: new Texts(false, 16, new RequestMemory(), server, () => {}), asked };
+  }
+
+  test('is asked for once, by whoever looks', async () => {
+    const { texts: made, asked } = parents(1);
+    expect([made.parent(8), made.parent(8), made.parent(5)]).toEqual([null, null, null]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([made.parent(8), made.parent(5)]).toEqual([7, NONE]);
+    expect(asked).toEqual([[8], [5]]);
+  });
+
+  test('is asked for again while the index lags, and not for ever', async () => {
+    for (const [from, found, times] of [
+      [3, 7, 3],
+      [Number.POSITIVE_INFINITY, null, 5],
+    ] as const) {
+      const { texts: made, asked } = parents(from);
+      for (let passed = 0; passed < 10_000; passed += 100) {
+        made.parent(8);
+        await vi.advanceTimersByTimeAsync(100);
+      }
+      expect(made.parent(8)).toBe(found);
+      expect(asked.length).toBe(times);
+    }
+  });
+});
 
 describe('a request that nothing here has told of', () => {
   beforeEach(() => {

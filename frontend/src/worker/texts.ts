@@ -9,6 +9,7 @@
  */
 
 import type { AnyRecord } from '../ledger/fold';
+import { NONE } from '../ledger/generated/constants';
 import type { RequestMemory } from '../ledger/requests';
 import { Interned } from './interned';
 import { takePieces } from './pieces';
@@ -35,6 +36,9 @@ export class Texts {
   /** How often a request was asked for that nothing here has told of. */
   private readonly unknown = new Map<number, number>();
   private readonly asked = new Set<number>();
+  /** Of contents that no record here told: their parents, `NONE` for none. */
+  private readonly parents = new Map<number, number>();
+  private readonly parentTries = new Map<number, number>();
 
   constructor(
     /** Is text recorded in this session at all? */
@@ -109,6 +113,21 @@ export class Texts {
     this.asked.add(content);
     this.ask('contents', () => this.fetchContents());
     return undefined;
+  }
+
+  /** The parent of a content that no record here told (`NONE`: it has none); null: it is asked for, or not recorded. */
+  parent(content: number): number | null {
+    const found = this.parents.get(content);
+    if (found !== undefined) return found;
+    const tries = this.parentTries.get(content) ?? 0;
+    if (tries < TRIES) {
+      this.ask(`parent of ${content}`, async () => {
+        this.parentTries.set(content, tries + 1);
+        for (const told of await this.requests.contents([content]))
+          if (told.parent !== undefined) this.parents.set(told.content, told.parent ?? NONE);
+      });
+    }
+    return null;
   }
 
   private async fetchContents(): Promise<void> {

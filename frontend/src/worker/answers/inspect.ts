@@ -66,7 +66,7 @@ export function blockAnswer(
       b = blocks.content.indexOf(content, b + 1);
     }
   }
-  const parent = content === NONE ? null : (contents.parent(content) ?? null);
+  const parent = content === NONE ? null : (contents.parent(content) ?? sayings.parent(content));
   const startOf = (id: number | null): string | null =>
     id === null || id === NONE ? null : sayings.start(id, fold.record);
   return {

@@ -279,6 +279,11 @@ export class Sayings {
     return { tokens, pieces, odds, state };
   }
 
+  /** The parent of a content that no record here told; null: not known, or not yet. */
+  parent(content: number): number | null {
+    return this.texts.parent(content);
+  }
+
   /** How the text of a content begins; null: not known (yet). What is not here is asked for only if it is `wanted`. */
   start(content: number, record: number, wanted = true): string | null {
     const { texts } = this;
