@@ -172,7 +172,7 @@ const float = new Float64Array(1);
 const floatWords = new Uint32Array(float.buffer);
 
 /** The values of a request's row in both lanes; `state` is its word. */
-export function requestRow(request: number, state: number, place: number): [number, number] {
+function requestRow(request: number, state: number, place: number): [number, number] {
   float[0] = place;
   const none = Number.isNaN(place);
   const low = none ? 0 : floatWords[0]!;
@@ -191,13 +191,18 @@ export type LaneName = (typeof LANES)[number];
 export class Lanes {
   readonly sums = new Int32Array(6);
 
-  add(lane: 0 | 1 | 2, a: number, b: number): void {
-    this.sums[2 * lane] = (this.sums[2 * lane]! + a) | 0;
-    this.sums[2 * lane + 1] = (this.sums[2 * lane + 1]! + b) | 0;
+  /** A request's row is part of the state from now on; `state` is its word. */
+  enterRequest(request: number, state: number, place: number): void {
+    const [a, b] = requestRow(request, state, place);
+    this.sums[4] = (this.sums[4]! + a) | 0;
+    this.sums[5] = (this.sums[5]! + b) | 0;
   }
 
-  subtract(lane: 0 | 1 | 2, a: number, b: number): void {
-    this.add(lane, -a, -b);
+  /** A request's row, as it was entered, is no longer part of the state. */
+  leaveRequest(request: number, state: number, place: number): void {
+    const [a, b] = requestRow(request, state, place);
+    this.sums[4] = (this.sums[4]! - a) | 0;
+    this.sums[5] = (this.sums[5]! - b) | 0;
   }
 
   clear(): void {

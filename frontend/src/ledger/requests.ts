@@ -1,6 +1,7 @@
 /** Requests, their sequences, and why those that wait do: what decisions change, forwards and backwards. */
 
-import { type Lanes, requestRow } from './digest';
+import { ById } from './byId';
+import type { Lanes } from './digest';
 import { STATE_CODES } from './generated/constants';
 import type { Keyframe, Step, Submitted, Waiting } from './generated/types';
 
@@ -65,17 +66,21 @@ interface Change {
   place_after?: number | null;
 }
 
+function rowOf(state?: RequestStateName | null, place?: number | null): RequestRow | null {
+  return state != null && place != null ? { state, place } : null;
+}
+
 function at(row: RequestRow | null): string {
   return row === null ? 'not in the engine' : `${row.state} at ${row.place}`;
 }
 
 /** What only grows and is never undone, so that all folds of a session share it. */
 export class RequestMemory {
-  readonly facts = new Map<number, RequestFacts>();
+  readonly facts = new ById<RequestFacts>();
   /** The sequences of requests that ended, as they were then. */
-  readonly ended = new Map<number, [number, SequenceRow][]>();
+  readonly ended = new ById<[number, SequenceRow][]>();
   /** Sequence → request, index in it and parent, for all that were ever seen. */
-  readonly sequences = new Map<number, { request: number; index: number; parent?: number | null }>();
+  readonly sequences = new ById<{ request: number; index: number; parent?: number | null }>();
 
   /** Facts of a request; what is known of it and not told here stays. */
   learn(request: number, facts: RequestFacts): void {
@@ -84,7 +89,12 @@ export class RequestMemory {
 
   /** A request has ended. A fold that joined after a sequence was dropped never knew it: what another one knew stays. */
   remember(request: number, rows: [number, SequenceRow][]): void {
-    const known = new Map(this.ended.get(request));
+    const before = this.ended.get(request);
+    if (before === undefined) {
+      this.ended.set(request, rows);
+      return;
+    }
+    const known = new Map(before);
     for (const [sequence, row] of known) known.set(sequence, { ...row, dropped: true });
     for (const [sequence, row] of rows) known.set(sequence, row);
     this.ended.set(request, [...known]);
@@ -112,12 +122,14 @@ export class Requests {
   readonly rows = new Map<number, RequestRow>();
   /** The sequences of the requests that are in the engine. */
   readonly sequences = new Map<number, SequenceRow>();
+  /** The same by their requests: an end must not look through the sequences of all others. */
+  private readonly members = new Map<number, number[]>();
   /** Why a request waits, each time it was told: the last one holds. A stack, so that it can be undone. */
   readonly reasons = new Map<number, Reason[]>();
 
   constructor(readonly memory = new RequestMemory()) {}
 
-  get facts(): ReadonlyMap<number, RequestFacts> {
+  get facts(): ById<RequestFacts> {
     return this.memory.facts;
   }
 
@@ -131,7 +143,7 @@ export class Requests {
           parent: decision.parent ?? null,
         });
         if (this.sequences.has(decision.sequence)) fail(`sequence ${decision.sequence} is created twice`);
-        this.sequences.set(decision.sequence, {
+        this.enter(decision.sequence, {
           request: decision.request,
           index: decision.index,
           parent: decision.parent ?? null,
@@ -173,7 +185,7 @@ export class Requests {
   undecide(decision: Decision, lanes: Lanes, fail: FailDecision): void {
     switch (decision.kind) {
       case 'sequence_created':
-        this.sequences.delete(decision.sequence);
+        this.leave(decision.sequence);
         break;
       case 'sequence_dropped': {
         const row = this.sequences.get(decision.sequence);
@@ -181,7 +193,7 @@ export class Requests {
         if (row !== undefined) row.dropped = false;
         // A keyframe does not list what was dropped before it.
         else if (known !== undefined)
-          this.sequences.set(decision.sequence, { ...known, parent: known.parent ?? null, dropped: false });
+          this.enter(decision.sequence, { ...known, parent: known.parent ?? null, dropped: false });
         break;
       }
       case 'waiting': {
@@ -199,52 +211,70 @@ export class Requests {
   }
 
   private move(change: Change, backwards: boolean, lanes: Lanes, fail: FailDecision): void {
-    const row = (state?: RequestStateName | null, place?: number | null): RequestRow | null =>
-      state != null && place != null ? { state, place } : null;
-    const before = row(change.state_before, change.place_before);
-    const after = row(change.state_after, change.place_after);
+    const { request } = change;
+    const before = rowOf(change.state_before, change.place_before);
+    const after = rowOf(change.state_after, change.place_after);
     const from = backwards ? after : before;
     const to = backwards ? before : after;
-    const { request } = change;
     const found = this.rows.get(request) ?? null;
     if (found?.state !== from?.state || found?.place !== from?.place) {
       fail(`request ${request} is ${at(found)}, not ${at(from)}`);
     }
     if (found !== null) {
-      lanes.subtract(2, ...requestRow(request, STATE_CODES[found.state], found.place));
+      lanes.leaveRequest(request, STATE_CODES[found.state], found.place);
       this.rows.delete(request);
     }
     if (to === null) this.end(request);
     else {
       if (found === null && backwards) this.comeBack(request);
       this.rows.set(request, to);
-      lanes.add(2, ...requestRow(request, STATE_CODES[to.state] ?? -1, to.place));
+      lanes.enterRequest(request, STATE_CODES[to.state] ?? -1, to.place);
     }
   }
 
   /** A request leaves the engine, and its sequences with it. */
   private end(request: number): void {
-    const rows = [...this.sequences].filter(([, row]) => row.request === request);
-    for (const [sequence] of rows) this.sequences.delete(sequence);
-    if (rows.length > 0) this.memory.remember(request, rows);
+    const members = this.members.get(request);
+    if (members === undefined) return;
+    const rows = members.map((sequence): [number, SequenceRow] => [sequence, this.sequences.get(sequence)!]);
+    for (const sequence of members) this.sequences.delete(sequence);
+    this.members.delete(request);
+    this.memory.remember(request, rows);
   }
 
   /** A request comes back, because its end is undone. */
   private comeBack(request: number): void {
-    for (const [sequence, row] of this.memory.ended.get(request) ?? [])
-      this.sequences.set(sequence, { ...row });
+    for (const [sequence, row] of this.memory.ended.get(request) ?? []) this.enter(sequence, { ...row });
+  }
+
+  private enter(sequence: number, row: SequenceRow): void {
+    this.leave(sequence);
+    this.sequences.set(sequence, row);
+    const members = this.members.get(row.request);
+    if (members === undefined) this.members.set(row.request, [sequence]);
+    else members.push(sequence);
+  }
+
+  private leave(sequence: number): void {
+    const row = this.sequences.get(sequence);
+    if (row === undefined) return;
+    this.sequences.delete(sequence);
+    const members = this.members.get(row.request)!;
+    if (members.length === 1) this.members.delete(row.request);
+    else members.splice(members.indexOf(sequence), 1);
   }
 
   /** Take the requests and sequences of a keyframe in place of all that was known; facts only grow. */
   load(keyframe: Keyframe, lanes: Lanes): void {
     this.rows.clear();
     this.sequences.clear();
+    this.members.clear();
     this.reasons.clear();
     for (const row of keyframe.requests ?? []) {
       this.rows.set(row.request, { state: row.state, place: row.place });
       const { cacheSalt: _untold, ...told } = factsOf(row);
       this.memory.learn(row.request, told);
-      lanes.add(2, ...requestRow(row.request, STATE_CODES[row.state] ?? -1, row.place));
+      lanes.enterRequest(row.request, STATE_CODES[row.state] ?? -1, row.place);
     }
     for (const row of keyframe.sequences ?? []) {
       this.memory.sequences.set(row.sequence, {
@@ -252,7 +282,7 @@ export class Requests {
         index: row.index,
         parent: row.parent ?? null,
       });
-      this.sequences.set(row.sequence, {
+      this.enter(row.sequence, {
         request: row.request,
         index: row.index,
         parent: row.parent ?? null,
@@ -268,7 +298,9 @@ export class Requests {
     };
     replace(this.rows, other.rows, (row) => row);
     replace(this.sequences, other.sequences, (row) => ({ ...row }));
+    replace(this.members, other.members, (members) => members.slice());
     replace(this.reasons, other.reasons, (told) => told.slice());
+    if (other.memory === this.memory) return;
     for (const [request, facts] of other.facts) this.memory.facts.set(request, facts);
   }
 
