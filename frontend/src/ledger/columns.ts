@@ -3,7 +3,8 @@
  *
  * A column holds one value for each operation that carries it, in the order of the operations, so a reader walks all
  * of them with a cursor each. A msgpack bin may begin at any offset; a typed array may not, so bytes are copied
- * where they do not happen to be aligned.
+ * where they do not happen to be aligned: those of a record's operations into one piece of memory, as making many small ones
+ * takes longer than filling them.
  */
 
 import { FrameError, UnknownOperationError } from './frame';
@@ -12,10 +13,14 @@ import type { Operations } from './generated/types';
 
 const EMPTY = new Uint8Array(0);
 
-function aligned(raw: Uint8Array, size: number, name: string): Uint8Array {
+function checkWhole(raw: Uint8Array, size: number, name: string): void {
   if (raw.length % size !== 0) {
     throw new FrameError(`column '${name}' has ${raw.length} bytes, not a multiple of ${size}`);
   }
+}
+
+function aligned(raw: Uint8Array, size: number, name: string): Uint8Array {
+  checkWhole(raw, size, name);
   return raw.byteOffset % size === 0 ? raw : new Uint8Array(raw);
 }
 
@@ -60,6 +65,7 @@ function carried(column: keyof typeof CARRIED_BY): Uint8Array {
 export const HOLDS = carried('position');
 const KNOWN = carried('kind');
 const SPARSE = ['ticket', 'filled_before', 'filled_after', 'source', 'content', 'hits'] as const;
+const WIDE = ['block', 'sequence', 'position', ...SPARSE] as const;
 const MASKS = SPARSE.map((name) => [name, carried(name)] as const);
 
 /** The columns of a record's operations, sparse as they are stored. */
@@ -81,6 +87,48 @@ export interface OperationColumns {
   readonly hits: Uint32Array;
 }
 
+/**
+ * Memory for the columns of a record's operations that are not aligned. Whoever goes from record to record keeps one: the
+ * columns of a record hold until the next one is decoded into it.
+ */
+export class Room {
+  private buffer = new ArrayBuffer(0);
+  private used = 0;
+
+  /** Make room for all columns of these operations, in place of what was in it. */
+  begin(operations: Operations | undefined): void {
+    this.used = 0;
+    // A word more, as the column of f64 may have to begin half a word later.
+    let size = 4;
+    for (const name of WIDE) size += operations?.[name]?.length ?? 0;
+    if (size > this.buffer.byteLength) this.buffer = new ArrayBuffer(2 * size);
+  }
+
+  u32(raw: Uint8Array | undefined, name: string): Uint32Array {
+    const bytes = raw ?? EMPTY;
+    checkWhole(bytes, 4, name);
+    if (bytes.byteOffset % 4 === 0)
+      return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
+    return new Uint32Array(this.buffer, this.copy(bytes, 4), bytes.length >>> 2);
+  }
+
+  f64(raw: Uint8Array | undefined, name: string): Float64Array {
+    const bytes = raw ?? EMPTY;
+    checkWhole(bytes, 8, name);
+    if (bytes.byteOffset % 8 === 0)
+      return new Float64Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 3);
+    return new Float64Array(this.buffer, this.copy(bytes, 8), bytes.length >>> 3);
+  }
+
+  /** Copy bytes; returns how many bytes of the buffer lie before them. */
+  private copy(raw: Uint8Array, size: number): number {
+    const at = Math.ceil(this.used / size) * size;
+    new Uint8Array(this.buffer).set(raw, at);
+    this.used = at + raw.length;
+    return at;
+  }
+}
+
 function expect(name: string, found: number, carried: number): void {
   if (found !== carried) {
     throw new FrameError(`column '${name}' has ${found} values, its operations carry ${carried}`);
@@ -95,7 +143,7 @@ const tally = new Uint32Array(256);
  * Throws a {@link FrameError} where a column has too few or too many values and an {@link UnknownOperationError} for
  * an operation that this version does not know.
  */
-export function decodeOperations(operations: Operations | undefined): OperationColumns {
+export function decodeOperations(operations: Operations | undefined, room = new Room()): OperationColumns {
   const kind = operations?.kind ?? EMPTY;
   const length = kind.length;
   tally.fill(0);
@@ -112,21 +160,22 @@ export function decodeOperations(operations: Operations | undefined): OperationC
     for (let code = 1; code <= Operation.free; code++) if (mask[code] !== 0) sum += tally[code]!;
     return sum;
   };
+  room.begin(operations);
   const columns: OperationColumns = {
     length,
     kind,
-    block: u32(operations?.block, 'block'),
+    block: room.u32(operations?.block, 'block'),
     cause: operations?.cause ?? EMPTY,
-    sequence: u32(operations?.sequence, 'sequence'),
-    position: u32(operations?.position, 'position'),
+    sequence: room.u32(operations?.sequence, 'sequence'),
+    position: room.u32(operations?.position, 'position'),
     group: operations?.group ?? EMPTY,
     pin: operations?.pin ?? EMPTY,
-    ticket: f64(operations?.ticket, 'ticket'),
-    filled_before: u32(operations?.filled_before, 'filled_before'),
-    filled_after: u32(operations?.filled_after, 'filled_after'),
-    source: u32(operations?.source, 'source'),
-    content: u32(operations?.content, 'content'),
-    hits: u32(operations?.hits, 'hits'),
+    ticket: room.f64(operations?.ticket, 'ticket'),
+    filled_before: room.u32(operations?.filled_before, 'filled_before'),
+    filled_after: room.u32(operations?.filled_after, 'filled_after'),
+    source: room.u32(operations?.source, 'source'),
+    content: room.u32(operations?.content, 'content'),
+    hits: room.u32(operations?.hits, 'hits'),
   };
   expect('block', columns.block.length, length);
   expect('cause', columns.cause.length, length);

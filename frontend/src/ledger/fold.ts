@@ -12,7 +12,7 @@
  */
 
 import { Blocks } from './blocks';
-import { decodeOperations, highestBlock, type OperationColumns, u32 } from './columns';
+import { decodeOperations, highestBlock, type OperationColumns, Room, u32 } from './columns';
 import { Contents } from './contents';
 import { Lanes } from './digest';
 import { FrameError, UnknownOperationError } from './frame';
@@ -65,6 +65,7 @@ export class Fold implements Mirror {
   /** The first fault, which stays. */
   violation: Violation | null = null;
   private found: Violation[] = [];
+  private readonly room = new Room();
 
   constructor(
     readonly numBlocks: number,
@@ -168,7 +169,7 @@ export class Fold implements Mirror {
 
   private decode(step: Step): OperationColumns | null {
     try {
-      const columns = decodeOperations(step.operations);
+      const columns = decodeOperations(step.operations, this.room);
       const highest = highestBlock(columns);
       if (highest < this.numBlocks) return columns;
       this.fail('operation', `it names block ${highest}, the pool has ${this.numBlocks}`);
@@ -230,7 +231,7 @@ export class Fold implements Mirror {
     this.blocks.begin();
     if (record.type === 'step') {
       // Decisions that hold before its first operation go with the step.
-      this.takeBack(record, decodeOperations(record.operations), record.op, record.op - 1);
+      this.takeBack(record, decodeOperations(record.operations, this.room), record.op, record.op - 1);
       this.rest = 0;
       this.step = record.step - 1;
       this.time = time;
