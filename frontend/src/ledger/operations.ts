@@ -9,6 +9,7 @@
 import type { Blocks } from './blocks';
 import type { OperationColumns } from './columns';
 import type { Contents } from './contents';
+import { Faults, shown } from './faults';
 import { CARRIED_BY, Cause, NONE, Operation } from './generated/constants';
 import { MAX_POSITION, type Pins, type Tables } from './tables';
 
@@ -25,6 +26,11 @@ export interface Mirror {
 export type Fail = (index: number, message: string) => void;
 
 const PREFIX_HIT = Cause.prefix_hit;
+
+/** Which operations enter a holder (1) or take one away (-1), by their code; a copy moves one. */
+const HOLDER_CHANGE = new Int8Array(256);
+for (const code of [Operation.allocate, Operation.reuse, Operation.share]) HOLDER_CHANGE[code] = 1;
+for (const code of [Operation.release, Operation.free]) HOLDER_CHANGE[code] = -1;
 
 class Cursors {
   holder = 0;
@@ -70,11 +76,6 @@ class Cursors {
   }
 }
 
-/** Shows `NONE` as a person would say it. */
-function shown(value: number): string {
-  return value === NONE ? 'nothing' : String(value);
-}
-
 class Holders {
   constructor(
     private readonly mirror: Mirror,
@@ -111,6 +112,27 @@ class Holders {
     if (found !== NONE) blocks.entries[found]!--;
   }
 
+  move(i: number, from: number, to: number, sequence: number, group: number, position: number): void {
+    const { tables, blocks } = this.mirror;
+    if (position >= MAX_POSITION) {
+      this.fail(i, `entry ${shown(position)} of sequence ${sequence} can't be copied`);
+      return;
+    }
+    const found = tables.move(sequence, group, position, from, to);
+    if (found !== from) {
+      this.fail(
+        i,
+        `entry ${position} of sequence ${sequence} holds block ${shown(found)}, not block ${from}`,
+      );
+    }
+    if (found !== NONE) blocks.entries[found]!--;
+    blocks.entries[to]!++;
+  }
+
+  pin(block: number, pin: number): void {
+    this.mirror.pins.add(block, pin);
+  }
+
   unpin(i: number, block: number, pin: number): void {
     if (!this.mirror.pins.remove(block, pin)) this.fail(i, `block ${block} is not held by pin ${pin}`);
   }
@@ -127,136 +149,131 @@ export function applyOperations(
   from = 0,
   to = columns.length,
 ): void {
-  const { blocks, tables, pins, contents, blockSize } = mirror;
-  const { generation, count, ticket, content, filled, hits, entries } = blocks;
+  const { blocks, contents, blockSize } = mirror;
+  const { generation, count, ticket, content, filled, hits } = blocks;
   const { kind, cause, position, group, pin } = columns;
   const holders = new Holders(mirror, fail);
-  const at = Cursors.at(columns, from);
+  const faults = new Faults(mirror, fail);
   const groups = group.length > 0;
-
-  const takeFromQueue = (i: number, b: number): void => {
-    const told = columns.ticket[at.ticket++]!;
-    if (count[b] !== 0) fail(i, `block ${b} has count ${count[b]}, not 0`);
-    if (ticket[b] !== told) fail(i, `block ${b} has ticket ${ticket[b]}, not ${told}`);
-    ticket[b] = Number.NaN;
-  };
-  const beginLife = (i: number, b: number): void => {
-    takeFromQueue(i, b);
-    const before = columns.filled_before[at.before++]!;
-    if (content[b] !== NONE) fail(i, `block ${b} still holds content ${content[b]}`);
-    if (filled[b] !== before) fail(i, `block ${b} was filled to ${filled[b]}, not ${before}`);
-    count[b] = 1;
-    generation[b]!++;
-  };
-  const hold = (i: number, b: number, sequence: number): void => {
-    const place = position[at.holder]!;
-    if (place === NONE) pins.add(b, pin[at.pin++]!);
-    else holders.hold(i, b, sequence, groups ? group[at.holder]! : 0, place);
-    at.holder++;
-  };
-  const letGo = (i: number, b: number, sequence: number): void => {
-    const place = position[at.holder]!;
-    if (place === NONE) holders.unpin(i, b, pin[at.pin++]!);
-    else holders.letGo(i, b, sequence, groups ? group[at.holder]! : 0, place);
-    at.holder++;
-  };
+  // A local variable each: a machine keeps them in its registers.
+  const start = Cursors.at(columns, from);
+  let atHolder = start.holder;
+  let atPin = start.pin;
+  let atTicket = start.ticket;
+  let atBefore = start.before;
+  let atAfter = start.after;
+  let atSource = start.source;
+  let atContent = start.content;
+  let atHits = start.hits;
 
   for (let i = from; i < to; i++) {
     const b = columns.block[i]!;
-    const sequence = columns.sequence[i]!;
+    const operation = kind[i]!;
     blocks.touch(b);
-    switch (kind[i]) {
-      case Operation.allocate:
-        beginLife(i, b);
+    switch (operation) {
+      case Operation.allocate: {
+        const told = columns.ticket[atTicket++]!;
+        const before = columns.filled_before[atBefore++]!;
+        if (count[b] !== 0 || ticket[b] !== told) faults.queue(i, b, told);
+        if (content[b] !== NONE || filled[b] !== before) faults.life(i, b, before);
+        ticket[b] = Number.NaN;
+        count[b] = 1;
+        generation[b]!++;
         filled[b] = 0;
-        hold(i, b, sequence);
         break;
+      }
       case Operation.evict: {
-        const told = columns.content[at.content++]!;
-        const hit = columns.hits[at.hits++]!;
-        if (content[b] !== told || told === NONE) {
-          fail(i, `block ${b} holds content ${shown(content[b]!)}, not ${shown(told)}`);
-        }
-        if (hits[b] !== hit) fail(i, `block ${b} had ${hits[b]} hits, not ${hit}`);
+        const told = columns.content[atContent++]!;
+        const hit = columns.hits[atHits++]!;
+        if (content[b] !== told || told === NONE || hits[b] !== hit) faults.evict(i, b, told, hit);
         content[b] = NONE;
         hits[b] = 0;
         break;
       }
-      case Operation.reuse:
-        takeFromQueue(i, b);
+      case Operation.reuse: {
+        const told = columns.ticket[atTicket++]!;
+        if (count[b] !== 0 || ticket[b] !== told) faults.queue(i, b, told);
         if (content[b] === NONE) fail(i, `block ${b} is hit but holds no content`);
+        ticket[b] = Number.NaN;
         count[b] = 1;
         hits[b]!++;
-        hold(i, b, sequence);
         break;
+      }
       case Operation.share:
         if (count[b]! < 1) fail(i, `block ${b} is shared but nobody holds it`);
         count[b]!++;
         if (cause[i] === PREFIX_HIT) hits[b]!++;
-        hold(i, b, sequence);
         break;
       case Operation.copy: {
-        const source = columns.source[at.source++]!;
-        const after = columns.filled_after[at.after++]!;
-        const place = position[at.holder]!;
-        const g = groups ? group[at.holder]! : 0;
-        at.holder++;
+        const source = columns.source[atSource++]!;
+        const after = columns.filled_after[atAfter++]!;
+        const told = columns.ticket[atTicket++]!;
+        const before = columns.filled_before[atBefore++]!;
+        const place = position[atHolder]!;
+        const g = groups ? group[atHolder]! : 0;
+        atHolder++;
         blocks.touch(source);
-        if (count[source]! < 2) fail(i, `the source ${source} has count ${count[source]}, not more than 1`);
-        if (content[source] !== NONE || filled[source] === 0 || filled[source]! >= blockSize) {
-          fail(i, `the source ${source} is not partly filled, or holds content`);
-        }
-        if (filled[source] !== after)
-          fail(i, `the source ${source} is filled to ${filled[source]}, not ${after}`);
-        beginLife(i, b);
+        const written = filled[source]!;
+        if (
+          count[source]! < 2 ||
+          content[source] !== NONE ||
+          written === 0 ||
+          written >= blockSize ||
+          written !== after
+        )
+          faults.source(i, source, after);
+        if (count[b] !== 0 || ticket[b] !== told) faults.queue(i, b, told);
+        if (content[b] !== NONE || filled[b] !== before) faults.life(i, b, before);
+        ticket[b] = Number.NaN;
+        count[b] = 1;
+        generation[b]!++;
         if (count[source]! > 0) count[source]!--;
         filled[b] = after;
-        if (place >= MAX_POSITION) {
-          fail(i, `entry ${shown(place)} of sequence ${sequence} can't be copied`);
-          break;
-        }
-        const found = tables.move(sequence, g, place, source, b);
-        if (found !== source) {
-          fail(i, `entry ${place} of sequence ${sequence} holds block ${shown(found)}, not block ${source}`);
-        }
-        if (found !== NONE) entries[found]!--;
-        entries[b]!++;
+        holders.move(i, source, b, columns.sequence[i]!, g, place);
         break;
       }
       case Operation.fill: {
-        const before = columns.filled_before[at.before++]!;
-        const after = columns.filled_after[at.after++]!;
-        if (count[b] !== 1) fail(i, `block ${b} is written with count ${count[b]}, not 1`);
-        if (content[b] !== NONE) fail(i, `block ${b} is written but holds content ${content[b]}`);
-        if (filled[b] !== before || before >= after || after > blockSize) {
-          fail(
-            i,
-            `block ${b} is filled to ${filled[b]} of ${blockSize}; the fill goes from ${before} to ${after}`,
-          );
-        }
+        const before = columns.filled_before[atBefore++]!;
+        const after = columns.filled_after[atAfter++]!;
+        if (
+          count[b] !== 1 ||
+          content[b] !== NONE ||
+          filled[b] !== before ||
+          before >= after ||
+          after > blockSize
+        )
+          faults.fill(i, b, before, after);
         filled[b] = after;
         break;
       }
       case Operation.cache: {
-        const id = columns.content[at.content++]!;
-        if (filled[b] !== blockSize) fail(i, `block ${b} is labelled but filled to ${filled[b]} only`);
-        if (content[b] !== NONE) fail(i, `block ${b} is labelled twice: it holds ${content[b]}`);
-        if (id >= contents.next) fail(i, `content ${id} was never interned`);
+        const id = columns.content[atContent++]!;
+        if (filled[b] !== blockSize || content[b] !== NONE || id >= contents.next) faults.cache(i, b, id);
         content[b] = id;
         break;
       }
       case Operation.release:
         if (count[b]! < 2) fail(i, `block ${b} is released with count ${count[b]}, not more than 1`);
         if (count[b]! > 0) count[b]!--;
-        letGo(i, b, sequence);
         break;
       case Operation.free:
         if (count[b] !== 1) fail(i, `block ${b} is freed with count ${count[b]}, not 1`);
         count[b] = 0;
-        ticket[b] = columns.ticket[at.ticket++]!;
-        letGo(i, b, sequence);
+        ticket[b] = columns.ticket[atTicket++]!;
         break;
     }
+    // Who holds it. A copy moved its entry already.
+    const change = HOLDER_CHANGE[operation]!;
+    if (change === 0) continue;
+    const place = position[atHolder]!;
+    const sequence = columns.sequence[i]!;
+    const g = groups ? group[atHolder]! : 0;
+    atHolder++;
+    if (place !== NONE) {
+      if (change > 0) holders.hold(i, b, sequence, g, place);
+      else holders.letGo(i, b, sequence, g, place);
+    } else if (change > 0) holders.pin(b, pin[atPin++]!);
+    else holders.unpin(i, b, pin[atPin++]!);
   }
 }
 
