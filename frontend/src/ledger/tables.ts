@@ -12,27 +12,36 @@ import { NONE } from './generated/constants';
 /** A table of more entries than this is a fault, not a table (2^24 entries of 16 tokens are 268 million tokens). */
 export const MAX_POSITION = 1 << 24;
 
+/** A table has room for this many entries at least. */
+const FEWEST = 8;
+/** Of tables that ended, as many arrays of at most so many entries are kept for those that begin. */
+const SPARE = 256;
+const SPARE_ENTRIES = 8192;
+
 export class Table {
   /** Entries up to `end`; `NONE` where there is none. */
-  blocks = new Uint32Array(8).fill(NONE);
+  blocks: Uint32Array;
   end = 0;
   size = 0;
   readonly baseA: number;
   readonly baseB: number;
 
+  /** `room`: the array of a table that holds nothing any more, all `NONE`. */
   constructor(
     readonly sequence: number,
     readonly group: number,
+    room?: Uint32Array,
   ) {
+    this.blocks = room ?? new Uint32Array(FEWEST).fill(NONE);
     this.baseA = tableBaseA(sequence, group);
     this.baseB = tableBaseB(sequence, group);
   }
 
   set(position: number, block: number): void {
     if (position >= this.blocks.length) {
-      const grown = new Uint32Array(Math.max(position + 1, 2 * this.blocks.length)).fill(NONE);
-      grown.set(this.blocks.subarray(0, this.end));
-      this.blocks = grown;
+      const grown = new Uint32Array(Math.max(position + 1, 2 * this.blocks.length));
+      grown.set(this.blocks);
+      this.blocks = grown.fill(NONE, this.blocks.length);
     }
     this.blocks[position] = block;
     if (position >= this.end) this.end = position + 1;
@@ -48,8 +57,8 @@ export class Table {
   }
 
   copy(): Table {
-    const table = new Table(this.sequence, this.group);
-    table.blocks = this.blocks.slice(0, Math.max(8, this.end));
+    const room = this.blocks.slice(0, Math.max(FEWEST, this.end));
+    const table = new Table(this.sequence, this.group, room);
     table.end = this.end;
     table.size = this.size;
     return table;
@@ -67,22 +76,22 @@ export class Tables {
   sumA = 0;
   sumB = 0;
   /** Operations come in runs of one sequence: remember the last table. */
-  private lastKey = -1;
   private last: Table | null = null;
+  private readonly spare: Uint32Array[] = [];
 
   get(sequence: number, group: number): Table | undefined {
     return this.map.get(tableKey(sequence, group));
   }
 
   private find(sequence: number, group: number): Table {
+    const { last } = this;
+    if (last !== null && last.sequence === sequence && last.group === group) return last;
     const key = tableKey(sequence, group);
-    if (key === this.lastKey && this.last !== null) return this.last;
     let table = this.map.get(key);
     if (table === undefined) {
-      table = new Table(sequence, group);
+      table = new Table(sequence, group, this.spare.pop());
       this.map.set(key, table);
     }
-    this.lastKey = key;
     this.last = table;
     return table;
   }
@@ -107,9 +116,9 @@ export class Tables {
       table.size--;
     }
     if (table.size === 0) {
-      this.map.delete(this.lastKey);
-      this.lastKey = -1;
+      this.map.delete(tableKey(sequence, group));
       this.last = null;
+      if (this.spare.length < SPARE && table.blocks.length <= SPARE_ENTRIES) this.spare.push(table.blocks);
     }
     this.sumA = (this.sumA - tableRowA(table.baseA, position, block)) | 0;
     this.sumB = (this.sumB - tableRowB(table.baseB, position, block)) | 0;
@@ -133,7 +142,6 @@ export class Tables {
     this.map.clear();
     this.sumA = 0;
     this.sumB = 0;
-    this.lastKey = -1;
     this.last = null;
   }
 
