@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { wat } from './wat.ts';
 
 const server = process.env.KVARIUM_SERVER ?? 'http://127.0.0.1:8642';
 
@@ -15,7 +16,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     reportCompressedSize: false,
   },
-  worker: { format: 'es' },
+  plugins: [wat()],
+  worker: { format: 'es', plugins: () => [wat()] },
   // The page's fold for node (scripts/bench-fold.ts): one module, with the packages that it uses.
   ssr: { noExternal: true },
   server: {

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type Plugin } from 'vite';
+import { wat } from './wat.ts';
 
 /** Where the recording goes; as backend/kvarium/exchange/page.py has it. */
 const MARKER = '<!--kvarium:recording-->';
@@ -32,7 +33,7 @@ const oneFile: Plugin = {
     const style = String((styles[0] as { source: string | Uint8Array }).source).trim();
     const policy = [
       `default-src 'none'`,
-      `script-src ${hash(script)}`,
+      `script-src ${hash(script)} 'wasm-unsafe-eval'`,
       `style-src ${hash(style)}`,
       'worker-src blob:',
       'img-src data:',
@@ -53,7 +54,8 @@ const oneFile: Plugin = {
 
 export default defineConfig({
   base: './',
-  plugins: [oneFile],
+  plugins: [wat(), oneFile],
+  worker: { plugins: () => [wat()] },
   resolve: {
     alias: [
       {

@@ -16,9 +16,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 SECURITY_HEADERS = {
-    # Only this server's own code runs, and it talks to nobody else.
+    # Only this server's own code runs, and it talks to nobody else. The page's loops over many blocks are WebAssembly.
     "Content-Security-Policy": (
-        "default-src 'self'; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
         "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     # The page is crossOriginIsolated, so that page and worker may share memory.

@@ -11,6 +11,7 @@ import { blockRowA, blockRowB, blockRows } from './digest';
 import { FrameError } from './frame';
 import { NONE } from './generated/constants';
 import type { BlockColumns } from './generated/types';
+import { Kernels } from './kernels';
 
 /** What a block is: count 0 without or with content, count 1, count above 1. */
 export const BlockClass = { free: 0, cached: 1, active: 2, shared: 3 } as const;
@@ -27,11 +28,6 @@ const WORDS = [
 ] as const;
 
 // Loops over all blocks are functions of their own: a machine makes fast what is called again and again.
-
-/** The tickets of blocks that are told not to be queued. */
-function unqueue(ticket: Float64Array, told: Int32Array): void {
-  for (let b = 0; b < told.length; b++) if (told[b] === NOT_QUEUED) ticket[b] = Number.NaN;
-}
 
 /** The class of each block, and how many are of each. */
 function classify(count: Uint32Array, content: Uint32Array, kind: Uint8Array, tally: Int32Array): void {
@@ -79,21 +75,25 @@ export class Blocks {
   /** Sum of all rows, in both lanes. */
   sumA = 0;
   sumB = 0;
+  /** Loops over all blocks of a large pool; null: those here will do. */
+  readonly kernels: Kernels | null;
 
   constructor(readonly size: number) {
     if (!Number.isSafeInteger(size) || size < 1)
       throw new FrameError(`a pool has at least one block, not ${size}`);
-    this.generation = new Uint32Array(size);
-    this.count = new Uint32Array(size);
-    this.ticket = new Float64Array(size);
-    this.words = new Uint32Array(this.ticket.buffer);
-    this.content = new Uint32Array(size);
-    this.filled = new Uint32Array(size);
+    this.kernels = Kernels.of(size);
+    const columns = this.kernels?.columns;
+    this.generation = columns?.generation ?? new Uint32Array(size);
+    this.count = columns?.count ?? new Uint32Array(size);
+    this.ticket = columns?.ticket ?? new Float64Array(size);
+    this.words = new Uint32Array(this.ticket.buffer, this.ticket.byteOffset, 2 * size);
+    this.content = columns?.content ?? new Uint32Array(size);
+    this.filled = columns?.filled ?? new Uint32Array(size);
     this.hits = new Uint32Array(size);
-    this.kind = new Uint8Array(size);
+    this.kind = columns?.kind ?? new Uint8Array(size);
     this.entries = new Uint32Array(size);
-    this.rowA = new Int32Array(size);
-    this.rowB = new Int32Array(size);
+    this.rowA = columns?.rowA ?? new Int32Array(size);
+    this.rowB = columns?.rowB ?? new Int32Array(size);
     this.touched = new Uint32Array(size);
     this.stamp = new Uint32Array(size);
     this.load({});
@@ -108,18 +108,32 @@ export class Blocks {
     }
     const tickets = ticketColumn(columns.ticket, this.size);
     if (tickets === null) for (let b = 0; b < this.size; b++) this.ticket[b] = b;
-    else {
-      this.ticket.set(tickets);
-      if (tickets instanceof Int32Array) unqueue(this.ticket, tickets);
-    }
+    else if (tickets instanceof Int32Array) this.loadTickets(tickets);
+    else this.ticket.set(tickets);
     this.entries.fill(0);
     this.recount();
   }
 
+  private loadTickets(told: Int32Array): void {
+    const { kernels, ticket } = this;
+    const rest = kernels?.rest ?? 0;
+    kernels?.tickets(told);
+    for (let b = rest; b < told.length; b++) ticket[b] = told[b] === NOT_QUEUED ? Number.NaN : told[b]!;
+  }
+
   /** Compute all that is derived from the columns. */
   private recount(): void {
-    classify(this.count, this.content, this.kind, this.tally);
-    [this.sumA, this.sumB] = blockRows(this, this.rowA, this.rowB);
+    const { kernels } = this;
+    if (kernels === null) {
+      classify(this.count, this.content, this.kind, this.tally);
+      [this.sumA, this.sumB] = blockRows(this, this.rowA, this.rowB);
+    } else {
+      kernels.rows();
+      const [sumA, sumB, cached, active, shared] = kernels.found;
+      [this.sumA, this.sumB] = [sumA!, sumB!];
+      this.tally.set([kernels.rest - cached! - active! - shared!, cached!, active!, shared!]);
+      for (let b = kernels.rest; b < this.size; b++) this.enter(b);
+    }
     this.begin();
   }
 

@@ -40,10 +40,10 @@ export class Packer {
 
   /** Bring the words of all blocks up to date; the blocks whose word changed enter `changed`. Returns how many. */
   update(blocks: Blocks, words: Uint32Array, changed: Uint32Array): number {
-    const { count, filled, kind, content } = blocks;
+    const { count, filled, kind, content, kernels } = blocks;
     const { fills, blockSize } = this;
-    let found = 0;
-    for (let b = 0; b < words.length; b++) {
+    let found = kernels === null ? 0 : replaced(words, kernels.words(blockSize), changed);
+    for (let b = kernels?.rest ?? 0; b < words.length; b++) {
       const held = count[b]!;
       const full = filled[b]!;
       const word =
@@ -58,6 +58,19 @@ export class Packer {
     }
     return found;
   }
+}
+
+/** Bring words up to date with those that are `now`; the places of the others enter `changed`. Returns how many. */
+function replaced(words: Uint32Array, now: Uint32Array, changed: Uint32Array): number {
+  let found = 0;
+  for (let b = 0; b < now.length; b++) {
+    const word = now[b]!;
+    if (words[b] !== word) {
+      words[b] = word;
+      changed[found++] = b;
+    }
+  }
+  return found;
 }
 
 export const classOf = (word: number): number => word & 3;
