@@ -54,9 +54,7 @@ class Recorder:
             self.database,
             on_commit=lambda session, record: self.committed.append(record),
             on_fault=lambda session, fault: self.faults.append(fault),
-            batch_seconds=0.01,
-            retry_seconds=0.05,
-            **options,
+            **{"batch_seconds": 0.01, "retry_seconds": 0.05} | options,
         )
         self.writer.start()
         greeting = hello()

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -37,9 +37,9 @@ def kvarium(*args: str, timeout: float = 60, **more: str) -> subprocess.Complete
 class ServerProcess:
     """A server in a process; ``url`` is where it said that it is."""
 
-    def __init__(self, *args: str, **more: str) -> None:
+    def __init__(self, *args: str, command: Sequence[str] = KVARIUM, **more: str) -> None:
         self._process = subprocess.Popen(
-            [*KVARIUM, *args],
+            [*command, *args],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -4,6 +4,7 @@ import contextlib
 import os
 import random
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -139,11 +140,9 @@ def the_server_while_it_removes(rig: Rig, rng: random.Random) -> None:
                 for row in http.get("/api/sessions").json()["sessions"]
                 if row["state"] == "interrupted"
             ]
-            url = str(http.base_url)
+            url = f"{rig.server.url}/api/sessions"
         rig.removing.update(there)
-        asking = [
-            threading.Thread(target=remove, args=(f"{url}api/sessions/{session}",)) for session in there
-        ]
+        asking = [threading.Thread(target=remove, args=(f"{url}/{session}",)) for session in there]
         for each in asking:
             each.start()
         time.sleep(rng.uniform(0, 0.06))
@@ -192,6 +191,22 @@ def test_whatever_is_killed_and_when_what_was_acknowledged_is_there(
     rig.examine(every=True)
     told = kvarium("verify", "latest", "--db", str(rig.db))
     assert told.returncode == 0, told.stdout + told.stderr
+
+
+def test_a_recorder_that_keeps_records_for_a_second_is_found_out(db: Path) -> None:
+    """The bound of 250 ms is a real one: what the machine took is allowed beside it, and no more."""
+    command = [sys.executable, "-W", "error", "-m", "tests.backend.late_recorder"]
+    with Rig(db, *OPTIONS, server=command) as rig:
+        for _ in range(5):
+            rig.run()
+            at_next(rig, "ack")
+            time.sleep(0.85)
+            try:
+                rig.assert_server_lost_little(rig.kill_server())
+            except AssertionError as error:
+                assert "records are missing" in str(error)  # noqa: PT017 (a machine that stood still excuses any recorder)
+                return
+    raise AssertionError("a recorder that is four times too late was never found out")
 
 
 def test_an_engine_that_its_server_started_is_interrupted_at_once_when_it_is_killed(db: Path) -> None:

@@ -3,12 +3,14 @@
 import json
 import random
 import sqlite3
+import time
 from pathlib import Path
 
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium_ledger.messages import Welcome
 from tests.backend.hand_engine import hand_frames, record_of
+from tests.backend.recorder import Recorder
 from tests.backend.running_server import running, wait_for
 from tests.backend.server_process import kvarium, serving
 
@@ -115,3 +117,14 @@ def test_an_interrupted_server_ends_in_order(db: Path) -> None:
     assert row["state"] == "interrupted"
     assert not db.with_name(db.name + "-wal").exists()
     assert not db.with_name(db.name + ".lock").exists()
+
+
+def test_a_record_that_came_while_others_were_written_waits_no_longer_for_it(db: Path) -> None:
+    recorder = Recorder(db, batch_seconds=1.0)
+    busy = recorder.writer.change(lambda connection: time.sleep(0.8))
+    began = time.monotonic()
+    recorder.append(hand_frames(5)[:1])
+    wait_for(lambda: recorder.committed == [0])
+    busy.result(10)
+    assert 0.9 < time.monotonic() - began < 1.6
+    recorder.close()

@@ -28,11 +28,12 @@ class RecordingFault:
 
 
 class Append(msgspec.Struct, frozen=True, gc=False):
-    """The next record of a session."""
+    """The next record of a session, and when it came (monotonic s)."""
 
     session: int
     frame: bytes
     head: Head
+    came: float
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,8 @@ T = TypeVar("T")
 class Writer:
     """Writes a database from one thread of its own.
 
-    A record is stored at most 250 ms after it came: 200 in a batch, and what is left for the commit.
+    A record is stored at most 250 ms after it came: 200 in a batch, which count from when its first record came (that may
+    be while an earlier one is committed), and what is left for the commit.
     ``on_commit(session, record)`` and ``on_fault(session, fault or None)`` are called on that thread.
     """
 
@@ -121,7 +122,7 @@ class Writer:
         """The next record of a session."""
         with self._lock:
             self.pending_bytes += len(frame)
-        self._jobs.put(Append(session, frame, head))
+        self._jobs.put(Append(session, frame, head, time.monotonic()))
 
     def index(self, rows: IndexRows) -> None:
         """Rows of the index; they are committed once their records are."""
@@ -244,7 +245,7 @@ class Writer:
     def _take(self, job: Append) -> None:
         batch = self._batches.get(job.session)
         if batch is None:
-            batch = self._batches[job.session] = Batch(job.session, time.monotonic())
+            batch = self._batches[job.session] = Batch(job.session, job.came)
         batch.add(job.frame, job.head)
         if batch.bytes >= self._batch_bytes:
             del self._batches[job.session]
