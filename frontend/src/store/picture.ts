@@ -6,7 +6,7 @@
  */
 
 import type { MapChange } from '../worker/protocol';
-import { classOf, filledOf } from '../worker/word';
+import { classOf } from '../worker/word';
 
 type Colour = readonly [number, number, number];
 
@@ -20,6 +20,36 @@ const STRONG = 255;
 const FAINT = 80;
 /** The least glow of what the present step changed, while the view stands still. */
 const HELD = 0.42;
+/** A texel's glow, in its word. */
+const GLOW_BITS = 0xff000000;
+
+/** What the texel of a word's class is, but for its glow; how full it shows: by class, and by class and fill. */
+class Look {
+  readonly texels = new Uint32Array(4);
+  readonly fills = new Uint8Array(4 * 128);
+
+  constructor() {
+    for (let fill = 0; fill < 128; fill++)
+      for (let kind = 2; kind < 4; kind++) this.fills[4 * fill + kind] = Math.round((fill / 127) * 255);
+  }
+
+  paint(colours: readonly Colour[]): void {
+    colours.forEach(([red, green, blue], kind) => {
+      this.texels[kind] = red | (green << 8) | (blue << 16);
+    });
+  }
+}
+
+/** Texels and fills of all words; texels keep their glow. A function of its own, since it goes over every block. */
+function draw(words: Uint32Array, look: Look, texels: Uint32Array, fills: Uint8Array): void {
+  const { texels: ofClass, fills: ofFill } = look;
+  for (let b = 0; b < words.length; b++) {
+    const word = words[b]!;
+    const kind = word & 3;
+    texels[b] = (texels[b]! & GLOW_BITS) | ofClass[kind]!;
+    fills[b] = ofFill[((word >>> 10) & (127 << 2)) | kind]!;
+  }
+}
 
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
@@ -33,7 +63,12 @@ export class Picture {
   private dirty = new Uint32Array(0);
   private stamps = new Uint8Array(0);
   private dirtyCount = 0;
+  /** All of them did. */
+  private isAll = true;
   private colours: readonly Colour[] = [];
+  private readonly look = new Look();
+  /** A texel in one word, as machines that browsers run on have it: the glow in its highest byte. */
+  private texelWords = new Uint32Array(this.texels.buffer);
   /** The blocks that glow: when they began to (ms), how strongly, and where in the list they are. */
   private began = new Float64Array(0);
   private strength = new Uint8Array(0);
@@ -58,6 +93,7 @@ export class Picture {
     this.words = new Uint32Array(size);
     this.rows = Math.max(1, Math.ceil(size / TEXELS));
     this.texels = new Uint8Array(4 * TEXELS * this.rows);
+    this.texelWords = new Uint32Array(this.texels.buffer);
     this.fills = new Uint8Array(TEXELS * this.rows);
     this.dirty = new Uint32Array(size);
     this.stamps = new Uint8Array(size);
@@ -68,7 +104,7 @@ export class Picture {
     this.listed = new Uint8Array(size);
     this.count = 0;
     this.resting = [];
-    for (let block = 0; block < size; block++) this.put(block, 0);
+    this.put();
     this.version++;
   }
 
@@ -76,7 +112,8 @@ export class Picture {
   paint(colours: readonly Colour[]): void {
     if (String(colours) === String(this.colours)) return;
     this.colours = colours;
-    for (let block = 0; block < this.size; block++) this.put(block, this.words[block]!);
+    this.look.paint(colours);
+    this.put();
     this.version++;
   }
 
@@ -86,17 +123,18 @@ export class Picture {
     this.dirty[this.dirtyCount++] = block;
   }
 
-  private put(block: number, word: number): void {
+  /** Bring the texels of all blocks up to date with their words. */
+  private put(): void {
+    draw(this.words, this.look, this.texelWords, this.fills);
+    this.isAll = true;
+  }
+
+  private change(block: number, word: number): void {
     const kind = classOf(word);
-    const colour = this.colours[kind];
-    const at = 4 * block;
+    const { texels, fills } = this.look;
     this.words[block] = word;
-    this.fills[block] = kind >= 2 ? Math.round(filledOf(word) * 255) : 0;
-    if (colour !== undefined) {
-      this.texels[at] = colour[0];
-      this.texels[at + 1] = colour[1];
-      this.texels[at + 2] = colour[2];
-    }
+    this.texelWords[block] = (this.texelWords[block]! & GLOW_BITS) | texels[kind]!;
+    this.fills[block] = fills[((word >>> 10) & (127 << 2)) | kind]!;
     this.touch(block);
   }
 
@@ -124,11 +162,10 @@ export class Picture {
   apply(change: MapChange, stands: boolean, decays: boolean): void {
     const now = performance.now();
     if (change.full !== null && change.full.length === this.size) {
-      for (let block = 0; block < this.size; block++) {
-        if (this.words[block] !== change.full[block]) this.put(block, change.full[block]!);
-      }
+      this.words = change.full;
+      this.put();
     }
-    for (let i = 0; i < change.blocks.length; i++) this.put(change.blocks[i]!, change.words[i]!);
+    for (let i = 0; i < change.blocks.length; i++) this.change(change.blocks[i]!, change.words[i]!);
     if (change.jump) this.douse();
     this.held = stands;
     if (decays || stands) {
@@ -168,12 +205,14 @@ export class Picture {
     this.count = kept;
   }
 
-  /** The blocks whose texels changed since the last call (a view, to be read at once). */
-  takeDirty(): Uint32Array {
+  /** The blocks whose texels changed since the last call (a view, to be read at once); null: all did. */
+  takeDirty(): Uint32Array | null {
     const blocks = this.dirty.subarray(0, this.dirtyCount);
-    for (const block of blocks) this.stamps[block] = 0;
+    for (let i = 0; i < blocks.length; i++) this.stamps[blocks[i]!] = 0;
     this.dirtyCount = 0;
-    return blocks;
+    const { isAll } = this;
+    this.isAll = false;
+    return isAll ? null : blocks;
   }
 }
 

@@ -103,7 +103,7 @@ export function Events() {
   const rows = list?.rows ?? [];
   const now = list?.now ?? 0;
   const virtual = useVirtual(
-    { count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 12 },
+    { count: rows.length, getScrollElement: () => scroller.current, estimateSize: () => ROW, overscan: 4 },
     rows.length,
   );
   const step = position.value.step;
@@ -147,7 +147,8 @@ export function Events() {
           ];
           return (
             <div
-              key={item.key}
+              // By the place beside the present: elsewhere the same elements bear other rows.
+              key={item.index - now}
               class={classes.join(' ')}
               style={{ transform: `translateY(${item.start}px)` }}
             >

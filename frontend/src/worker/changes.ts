@@ -59,7 +59,7 @@ export class Changes {
     const { sent, list, packer } = this;
     const whole = this.full;
     const count = whole ? packer.update(blocks, sent, list) : this.count;
-    const isMost = count > blocks.size / 3;
+    const isMost = count > blocks.size * MOST;
     const changed = whole && isMost ? EMPTY : list.slice(0, count);
     const words = new Uint32Array(changed.length);
     const glow = new Uint32Array(whole ? 0 : count);
@@ -100,6 +100,8 @@ export class Changes {
 }
 
 const EMPTY = new Uint32Array(0);
+/** Of more changed blocks than this part of all, all are told: that is no more work to the page. */
+const MOST = 0.15;
 
 /** The blocks that one step changed, and those that it only filled further. */
 export interface StepChanges {

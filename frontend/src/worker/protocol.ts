@@ -67,8 +67,8 @@ export interface Position {
 
 /** Changes of the memory map: words as {@link Packer} makes them. */
 export interface MapChange {
-  /** A word for each block, in place of all. */
-  readonly full: Uint32Array | null;
+  /** A word for each block, in place of all: the page's own from then on. */
+  readonly full: Uint32Array<ArrayBuffer> | null;
   readonly blocks: Uint32Array;
   readonly words: Uint32Array;
   /** Blocks that glow: what changed since the last view (following) or in the present step (elsewhere). */

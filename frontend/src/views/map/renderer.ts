@@ -192,8 +192,8 @@ export class WebGlRenderer implements Renderer {
     return texture;
   }
 
-  /** Bring the textures up to date; returns the blocks that changed. */
-  private upload(picture: Picture): Uint32Array {
+  /** Bring the textures up to date; returns the blocks that changed, null: all of them. */
+  private upload(picture: Picture): Uint32Array | null {
     const { gl } = this;
     const blocks = picture.takeDirty();
     let low = picture.rows;
@@ -206,10 +206,13 @@ export class WebGlRenderer implements Renderer {
       gl.activeTexture(gl.TEXTURE0);
       [low, high] = [0, this.rows - 1];
     }
-    for (const block of blocks) {
-      const row = Math.floor(block / TEXELS);
-      if (row < low) low = row;
-      if (row > high) high = row;
+    if (blocks === null) [low, high] = [0, this.rows - 1];
+    else {
+      for (let i = 0; i < blocks.length; i++) {
+        const row = Math.floor(blocks[i]! / TEXELS);
+        if (row < low) low = row;
+        if (row > high) high = row;
+      }
     }
     if (low > high) return blocks;
     const rows = high - low + 1;
@@ -249,7 +252,8 @@ export class WebGlRenderer implements Renderer {
     const blocks = this.upload(picture);
     const look = [camera.left, camera.top, camera.scale, camera.grid.columns, width, height, picture.size];
     const drawn = [...look, palette.bg, scene.glow].join();
-    const whole = drawn !== this.drawn || blocks.length > picture.size * MOST;
+    const isMost = blocks === null || blocks.length > picture.size * MOST;
+    const whole = drawn !== this.drawn || isMost;
     this.drawn = drawn;
     gl.viewport(0, 0, width, height);
     if (whole) this.paint(scene, camera.left, camera.top, camera.scale, camera.gap, height);
@@ -261,7 +265,7 @@ export class WebGlRenderer implements Renderer {
     const { gl } = this;
     const { camera } = scene;
     const changed = new Uint8Array(camera.grid.rows);
-    for (const block of blocks) changed[Math.floor(block / camera.grid.columns)] = 1;
+    for (let i = 0; i < blocks.length; i++) changed[Math.floor(blocks[i]! / camera.grid.columns)] = 1;
     gl.enable(gl.SCISSOR_TEST);
     for (let row = 0; row < changed.length; row++) {
       if (changed[row] === 0) continue;
