@@ -14,6 +14,7 @@ from kvarium.recording import seek as seek_module
 from kvarium.recording import tables
 from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.reader import Reader
+from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Contents, Keyframe, Step, Text
@@ -95,6 +96,29 @@ def test_who_wants_no_contents_folds_to_the_same_blocks(
         assert folded(bare, last).verified
         refused = server.http.get(f"/api/sessions/{session}/seek", params={"record": 5, "contents": "some"})
         assert refused.status_code == 422
+
+
+def test_who_opens_a_long_session_need_not_wait_at_the_first_seek(
+    recorded: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, session = recorded
+    database = open_for_reading(str(path))
+    reader = Reader(database)
+    number, seeker = reader.number(session), Seeker(reader)
+    # A short one has nothing to prepare.
+    seeker.prepare(number)
+    assert not seeker._trails
+    monkeypatch.setattr(seek_module, "_PREPARED_BYTES", 0)
+    row = reader.session(number)
+    monkeypatch.setattr(reader, "session", lambda session: row | {"state": "live"})
+    seeker.prepare(number)
+    assert not seeker._trails
+    monkeypatch.setattr(reader, "session", lambda session: row)
+    seeker.prepare(number)
+    assert seeker.settle(number, 30)
+    assert seeker._trails[number].walked == row["last_record"]
+    seeker.close()
+    database.close()
 
 
 def test_the_first_record_is_the_engines_keyframe(recorded: tuple[Path, str], frames: list[bytes]) -> None:

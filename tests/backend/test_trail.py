@@ -1,6 +1,7 @@
 """The states of a trail are those of the exact fold, whatever chunks the records lie in; what it may take is bounded."""
 
 import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -133,3 +134,64 @@ def test_it_stops_at_its_bound_and_goes_on_where_the_recording_has_grown(rng: ra
     assert state is not None
     assert state.record == chunks.ends[-1]
     assert laid(chunks, 0).before(1 << 40, -1) is None
+
+
+class Gated(Chunks):
+    """Chunks that open once they may; of the one that begins with ``broken`` a frame's operations are cut off at first."""
+
+    def __init__(self, frames: list[bytes], rng: random.Random) -> None:
+        super().__init__(frames, rng)
+        self.may_open = threading.Event()
+        self.broken: int | None = None
+
+    def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
+        assert self.may_open.wait(30)
+        frames = super().open_chunk(row, with_text)
+        if row["first"] != self.broken:
+            return frames
+        self.broken = None
+        cut = msgspec.msgpack.decode(frames[-1].bytes[:-4]) | {"type": "step", "operations": {"kind": b"\1"}}
+        step = msgspec.msgpack.encode(cut) + b"1234"
+        head = msgspec.structs.replace(frames[-1].head, type="step")
+        return [*frames[:-1], Frame(head, step)]
+
+
+def test_whoever_seeks_ahead_of_it_waits_until_it_has_come_there(rng: random.Random) -> None:
+    chunks = Gated(hand_frames(60), rng)
+    trail = Trail(chunks, 1, BLOCKS, 1 << 30)  # type: ignore[arg-type]
+    there: list[int] = []
+
+    def wait() -> None:
+        trail.reach(chunks.ends[-2])
+        there.append(trail.walked)
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    assert trail.walked == -1
+    chunks.may_open.set()
+    waiting.join(30)
+    assert there
+    assert there[0] >= chunks.ends[-2]
+    # There is no such record: it ends, and so does the waiting.
+    trail.reach(1 << 40)
+    assert trail.walked == chunks.ends[-1]
+
+
+def test_behind_a_chunk_that_could_not_be_applied_no_state_is_known(rng: random.Random) -> None:
+    frames = hand_frames(60, seed=3, actions=12)
+    chunks = Gated(frames, rng)
+    chunks.may_open.set()
+    chunks.broken = chunks._rows[3]["first"]
+    trail = laid(chunks)
+    assert trail.walked == chunks.ends[2]
+    known = trail.before(chunks.ends[-1], -1)
+    assert known is not None
+    assert known.record == chunks.ends[2]
+    trail.reach(chunks.ends[-1])
+    assert trail.walked == chunks.ends[-1]
+    again = trail.before(chunks.ends[-1], -1)
+    assert again is not None
+    assert again.keyframe() == keyframes(frames)[again.record]
+    assert again.record == chunks.ends[2]

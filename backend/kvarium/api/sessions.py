@@ -99,8 +99,10 @@ async def hello(session: SessionId, hub: HubDependency) -> Response:
     """The engine's hello, its bytes: what a page needs before any record."""
 
     def read() -> bytes:
-        reader, _, number, _ = place_of(hub, session)
-        return reader.hello(number)[1]
+        reader, seeker, number, _ = place_of(hub, session)
+        told = reader.hello(number)[1]
+        seeker.prepare(number)
+        return told
 
     frame = await _read(read)
     return Response(frame, media_type="application/octet-stream")

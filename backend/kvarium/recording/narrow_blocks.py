@@ -71,6 +71,10 @@ class NarrowBlocks:
         """As a keyframe carries them; one that is its default for every block is left out."""
         return {name: column for name, column in self._columns.items() if column is not None}
 
+    def told(self) -> BlockColumns:
+        """As a keyframe carries them, a copy."""
+        return BlockColumns(**{name: column.tobytes() for name, column in self.columns().items()})
+
     def widened(self) -> BlockState:
         """The same as a state to go on from."""
         state = BlockState.bulk(self.num_blocks)

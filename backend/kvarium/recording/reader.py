@@ -333,7 +333,11 @@ class Reader:
         """About how many bytes of frames lie after the record ``after`` and before ``before``."""
         columns = tables.chunk.c
         query = sa.select(sa.func.coalesce(sa.func.sum(columns.bytes), 0)).where(
-            columns.session == session, columns.first > after, columns.last < before
+            # The second says no more than the third, but bounds the search.
+            columns.session == session,
+            columns.first > after,
+            columns.first < before,
+            columns.last < before,
         )
         with self.database.engine.connect() as connection:
             return int(connection.execute(query).scalar_one())

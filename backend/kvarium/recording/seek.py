@@ -5,7 +5,7 @@
 
 States that were made on the way are kept in memory (up to a bound), so that who drags a slider over a recording of a
 million blocks waits once; and the first seek that has far to go begins the session's :class:`~kvarium.recording.trail.Trail`,
-with which none has.
+with which none has. Who opens a long session begins it already: nobody opens one only to see its beginning.
 """
 
 import threading
@@ -26,6 +26,12 @@ _FAST_FORWARD_BYTES = 4 << 20
 
 _LEG_BYTES = 16 << 20
 """On the way a state is kept each so many bytes of frames."""
+
+_PREPARED_BYTES = 32 << 20
+"""A session with more frames than this is long."""
+
+_WAIT_BYTES = 512 << 20
+"""A seek waits for the trail where that has no more than this to go (some seconds)."""
 
 _TRAIL_SHARE = 4
 """Of the memory for states, the trail may take all but one part in so many."""
@@ -148,10 +154,12 @@ class Seeker:
         if least is None or self._is_near(session, least, record, near_bytes):
             return None
         trail = self._trail(session, num_blocks)
-        state = trail.before(record, least)
-        if state is None:
-            trail.follow()
-        return state
+        if trail.walked < record:
+            if self.reader.bytes_between(session, trail.walked, record) <= _WAIT_BYTES:
+                trail.reach(record)
+            else:
+                trail.follow()
+        return trail.before(record, least)
 
     def _fast_forward(self, session: int, state: FastState, record: int, near_bytes: int) -> FastState:
         """Go on to about ``near_bytes`` of frames before ``record``: so much can be stepped back from there."""
@@ -195,6 +203,15 @@ class Seeker:
                     self._trails.popitem(last=False)[1].close()
             self._trails.move_to_end(session)
             return trail
+
+    def prepare(self, session: int) -> None:
+        """Somebody opens a session: begin its trail, where seeks will have far to go. Of a live one, only its first such seek does."""
+        row = self.reader.session(session)
+        last = row["last_record"]
+        if row["state"] == "live" or last is None:
+            return
+        if self.reader.bytes_between(session, -1, last) > _PREPARED_BYTES:
+            self._trail(session, row["num_blocks"]).follow()
 
     def settle(self, session: int, timeout: float) -> bool:
         """Wait until the trail of a session is laid, should one be under way; False: it took longer."""

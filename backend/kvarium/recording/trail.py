@@ -7,8 +7,8 @@
     seek ──▶ the last stop before the target = the whole state before it + the changes since, laid over it one by one
 
 A walk over a chunk of a million blocks' recording takes some 10 ms, and there are hundreds; laying its changes over a state is
-a handful of array assignments. A thread lays the trail, from the first far seek on, up to a bound of memory; where it has not come to, seeks
-walk as they would without.
+a handful of array assignments. A thread lays the trail, from the first far seek on, up to a bound of memory. A seek to where it has not come to waits
+for it: what a seek walks alone, the next one walks again. Where it never comes to, seeks walk as they would without.
 """
 
 import logging
@@ -65,13 +65,31 @@ class Trail:
         self._walked = -1
         self._state: FastState | None = None
         self._closed = threading.Event()
+        self._walks = threading.Condition()
+        self._is_laying = False
         self._thread: threading.Thread | None = None
+
+    @property
+    def walked(self) -> int:
+        """The last record that it has come to (-1: none yet)."""
+        return self._walked
 
     def follow(self) -> None:
         """Go on laying, on a thread, to where the recording ends now."""
-        if self.bytes < self.most_bytes and (self._thread is None or not self._thread.is_alive()):
+        with self._walks:
+            if self._is_laying or self.bytes >= self.most_bytes or self._closed.is_set():
+                return
+            self._is_laying = True
             self._thread = threading.Thread(target=self._lay, name="kvarium-trail", daemon=True)
             self._thread.start()
+
+    def reach(self, record: int) -> None:
+        """Wait until it has come to ``record``, or does not come there: its bound, damage, the recording's end."""
+        if self._walked >= record:
+            return
+        self.follow()
+        with self._walks:
+            self._walks.wait_for(lambda: self._walked >= record or not self._is_laying)
 
     def wait(self, timeout: float) -> bool:
         """Wait until it is laid as far as it goes; False: it took longer."""
@@ -89,14 +107,16 @@ class Trail:
         index = bisect_left(self._records, record) - 1
         if index < 0 or self._records[index] <= least:
             return None
-        first = index
-        changes: list[Changes] = []
-        while isinstance(blocks := self._stops[first].blocks, Changes):
-            changes.append(blocks)
-            first -= 1
         stop = self._stops[index]
-        narrow = NarrowBlocks(blocks, self._num_blocks, changes[::-1])
-        return FastState.of(stop.record, narrow, stop.beside)
+        return FastState.of(stop.record, self._blocks_at(index), stop.beside)
+
+    def _blocks_at(self, index: int, *later: Changes) -> NarrowBlocks:
+        """The blocks at a stop, and after some changes more."""
+        changes: list[Changes] = []
+        while isinstance(blocks := self._stops[index].blocks, Changes):
+            changes.append(blocks)
+            index -= 1
+        return NarrowBlocks(blocks, self._num_blocks, [*changes[::-1], *later])
 
     # -- the thread -------------------------------------------------------------------------------------------------
 
@@ -106,7 +126,9 @@ class Trail:
                 if self._closed.is_set() or self.bytes >= self.most_bytes:
                     return
                 self._walk(row)
-                self._walked = int(row["last"])
+                with self._walks:
+                    self._walked = int(row["last"])
+                    self._walks.notify_all()
         except (
             KvariumError,
             codec.FrameError,
@@ -118,12 +140,17 @@ class Trail:
         ) as error:
             # Whoever seeks there is told; the states before it stay.
             log.info("the trail of session %d ends at record %d: %s", self._session, self._walked, error)
+        finally:
+            with self._walks:
+                self._is_laying = False
+                self._walks.notify_all()
 
     def _walk(self, row: dict[str, Any]) -> None:
         """Go on over a chunk, and leave a stop behind it."""
         state = self._state if row["first"] == self._walked + 1 else None
-        whole = state is None or len(self._stops) % _WHOLE_EACH == 0
-        touched = np.empty(0, dtype=np.uint32)
+        # Until it has come behind the chunk: of what can't be applied it may have taken a half.
+        self._state = None
+        is_known = state is not None
         passed: list[tuple[str, int, bytes]] = []
         for frame in self._reader.open_chunk(row, with_text=False):
             record = frame.head.record
@@ -132,13 +159,12 @@ class Trail:
                 passed.append((frame.head.type, record, frame.bytes))
                 continue
             # Behind lost records only a keyframe knows the state.
-            passed, whole = [], True
+            passed, is_known = [], False
             state = self._begin(frame)
         if state is not None:
-            if passed:
-                touched = state.advance(passed)
+            changed = state.advance(passed) if passed else np.empty(0, dtype=np.uint32)
             state.record = int(row["last"])
-            self._leave(state, None if whole else touched)
+            self._leave(state, changed if is_known else None)
         self._state = state
 
     def _begin(self, frame: Frame) -> FastState | None:
@@ -146,7 +172,14 @@ class Trail:
         return FastState(keyframe, self._num_blocks) if isinstance(keyframe, Keyframe) else None
 
     def _leave(self, state: FastState, touched: np.ndarray | None) -> None:
-        blocks = state.blocks.columns() if touched is None else Changes.of(state.blocks, touched)
+        """Leave a stop. ``touched`` are the blocks that changed since the one before it; None: nobody knows."""
+        blocks: BlockColumns | Changes
+        if touched is None:
+            blocks = state.blocks.columns()
+        else:
+            blocks = Changes.of(state.blocks, touched)
+            if len(self._stops) % _WHOLE_EACH == 0:
+                blocks = self._blocks_at(len(self._stops) - 1, blocks).told()
         stop = _Stop(state.record, blocks, state.beside())
         self._stops.append(stop)
         self._records.append(state.record)
