@@ -15,11 +15,21 @@ from tests.conftest import ROOT
 
 # The parts of kvarium_engine that run a model may import torch; but for these, which are of use without it.
 MAY_NEED_TORCH = ("kvarium_engine.kernels.", "kvarium_engine.model.")
-WITHOUT_IT = ("null_runner", "seeded_tokens", "store", "fetch", "hub", "choice", "geometry", "weights")
+WITHOUT_IT = (
+    "null_runner",
+    "seeded_tokens",
+    "store",
+    "fetch",
+    "hub",
+    "choice",
+    "geometry",
+    "weights",
+    "backend",
+)
 
 LEDGER = {"msgspec", "numpy", "websockets"}
 ENGINE = LEDGER | {"huggingface_hub", "platformdirs", "rich", "typer"}
-ENGINE |= {"gguf", "safetensors", "tokenizers", "torch", "transformers"}
+ENGINE |= {"gguf", "safetensors", "tokenizers", "torch", "transformers", "triton"}
 """Whose code the ledger and the engine use (docs/decisions/0001); all else is Python's own."""
 
 IMPORT_ALL = """

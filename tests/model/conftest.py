@@ -1,11 +1,18 @@
-"""Tests that need torch: marked ``model`` by where they are, and not collected without it."""
+"""Tests that need torch: marked ``model`` by where they are, and not collected without it.
+
+Triton's kernels are interpreted here. Nothing else changes by it: where nobody asks for them, an engine takes torch's then.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
 import pytest
+
+# Triton looks when it is imported first.
+os.environ["TRITON_INTERPRET"] = "1"
 
 HERE = Path(__file__).resolve().parent
 

@@ -1,6 +1,6 @@
 """Which kernels run: Triton's or torch's. It is decided here, once, when a runner is made.
 
-    --attention-backend   auto ──▶ triton on a CUDA device, torch elsewhere
+    --attention-backend   auto ──▶ triton on a CUDA device, torch elsewhere and where Triton would be interpreted
                         triton ──▶ on a CUDA device; on a CPU only in Triton's interpreter (TRITON_INTERPRET=1), a check of the kernels
                          torch ──▶ the references, anywhere
 
@@ -38,7 +38,7 @@ def choose_backend(asked: str, device: str, block_size: int = 16, head_dim: int 
     """
     if asked not in BACKENDS:
         raise UsageError(f"--attention-backend is {', '.join(BACKENDS)}, not {asked!r}")
-    if asked == "torch" or (asked == "auto" and device != "cuda"):
+    if asked == "torch" or (asked == "auto" and (device != "cuda" or interpreted())):
         return "torch"
     why_not = _why_not_triton(device, block_size, head_dim)
     if why_not is None:

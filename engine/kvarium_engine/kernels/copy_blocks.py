@@ -13,15 +13,26 @@ from collections.abc import Sequence
 
 import torch
 
+from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.fp8 import movable
 
 
-def copy_blocks(pool: torch.Tensor, sources: Sequence[int], targets: Sequence[int]) -> None:
+def copy_blocks(
+    pool: torch.Tensor, sources: Sequence[int], targets: Sequence[int], backend: Backend = "torch"
+) -> None:
     """Copy the blocks ``sources`` to ``targets``, pairwise, in ``pool`` (see above).
 
-    All is read before anything is written; no block is a target twice.
+    No block is a target twice, or both a source and a target: in which order they are copied says nothing. With ``backend`` triton the
+    kernel beside this file does it.
     """
-    source = torch.tensor(sources, dtype=torch.int64, device=pool.device)
-    target = torch.tensor(targets, dtype=torch.int64, device=pool.device)
+    assert len(sources) == len(targets) == len(set(targets) - set(sources)), (
+        "a block is copied to twice, or on"
+    )
+    source, target = torch.tensor([sources, targets], dtype=torch.int64, device=pool.device)
+    if backend == "triton":
+        from kvarium_engine.kernels import triton_copy_blocks
+
+        triton_copy_blocks.copy_blocks(pool, source, target)
+        return
     numbers = movable(pool)
     numbers.index_copy_(2, target, numbers.index_select(2, source))
