@@ -25,8 +25,6 @@ BYTES = 8192
 """Bytes a program moves."""
 NUM_WARPS = 4
 
-SETTINGS = {"word_bytes": tuple(WORDS)}
-
 
 @triton.jit
 def copy_blocks_kernel(pool, sources, targets, num_blocks, words, BLOCK: tl.constexpr):
@@ -76,7 +74,7 @@ def word_bytes(block_bytes: int) -> int:
 
 def variants() -> Iterator[Variant]:
     """What the kernel can be compiled as: one for each width of a word."""
-    for size in SETTINGS["word_bytes"]:
+    for size in WORDS:
         yield Variant(
             "copy_blocks_kernel",
             {"word_bytes": size},

@@ -25,8 +25,6 @@ BLOCK = 1024
 """Numbers a program moves of keys, and of values."""
 NUM_WARPS = 4
 
-SETTINGS = {"head_dim": HEAD_DIMS, "dtype": tuple(DTYPES), "kv_dtype": KV_DTYPES}
-
 
 @triton.jit
 def write_kv_kernel(
@@ -109,8 +107,8 @@ def write_kv(
 
 
 def variants() -> Iterator[Variant]:
-    """What the kernel can be compiled as: one for each combination of :data:`SETTINGS`."""
-    for head_dim, dtype, kv_dtype in product(*SETTINGS.values()):
+    """What the kernel can be compiled as: one for each head_dim, dtype and kv_dtype."""
+    for head_dim, dtype, kv_dtype in product(HEAD_DIMS, DTYPES, KV_DTYPES):
         new, pool = pointer(dtype), pointer(dtype, kv_dtype)
         yield Variant(
             "write_kv_kernel",

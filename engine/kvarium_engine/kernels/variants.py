@@ -21,8 +21,13 @@ HEAD_DIMS = (64, 80, 96, 128, 256)
 BLOCK_SIZES = (8, 16, 32, 64, 128, 256)
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 """Dtypes of a model, and what Triton calls them."""
+ARCHS = (80, 90, 100)
+"""Compute capabilities that are compiled for: A100, H100, B200."""
 KV_DTYPES = ("same", "fp8_e4m3")
 """Dtypes of keys and values: the model's, or FP8, which the kernels get as bytes (``u8``)."""
+
+
+Setting = int | str | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +36,16 @@ class Variant:
 
     ``kernel``: the name of its function. ``signature``: the type of each argument that is no constant, in Triton's words (``*fp32``,
     ``i32``); pointers are to 16 aligned bytes, as torch's are. ``constexprs``: the constants, by their names. ``num_warps``, ``num_stages``:
-    as it is launched.
+    as it is launched. ``archs``: those of :data:`ARCHS` on which it is what runs.
     """
 
     kernel: str
-    settings: Mapping[str, int | str | bool]
+    settings: Mapping[str, Setting]
     signature: Mapping[str, str]
     constexprs: Mapping[str, object]
     num_warps: int = 4
     num_stages: int = 2
+    archs: tuple[int, ...] = ARCHS
 
 
 def pointer(dtype: str, kv_dtype: str = "same") -> str:
