@@ -1,0 +1,323 @@
+"""Decode: one new token a sequence attends to its context in the pool, which is split over the card.
+
+    sequence s     tiles of TILE positions       0 … window's start: not read          length
+                   [  skipped  ][ split 0 ][ split 1 ][ split 2 ]       ⌈tiles ÷ splits⌉ tiles each, SHORTEST at least
+                                     │          │          │
+    program (KV head, s, split)   mean, log  mean, log  mean, log       each [heads of the group, head_dim] in float32
+                                     └──────────┼──────────┘
+    program (head, s)                        combine                    out [sequences, heads, head_dim]
+
+The query heads that share a KV head are one tile, padded to the 16 rows that a tensor core takes, so that keys and values are
+read once for all of them. How many splits there are does not depend on the lengths, which only the card knows (the grid of a CUDA
+graph is fixed): each sequence is divided evenly when it is seen, and a split without work ends at once. One split writes
+its answer itself, and nothing is combined.
+
+Bytes moved a layer: keys and values of what is attended to, once, 2 × Σ min(length, window) × kv_heads × head_dim × itemsize;
+queries and answers, 2 × sequences × heads × head_dim × itemsize; where there are splits, 2 × 4 × (head_dim + 1) × heads for each that
+has work: 3 % beside the 256 tokens of a shortest split, with groups of 4 heads and 16 bits.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import torch
+import triton
+import triton.language as tl
+
+from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
+from kvarium_engine.kernels.triton_tile import (
+    as_numbers,
+    bits_of,
+    fold_tile,
+    mean_of,
+    native_fp8,
+    padded,
+    read_tile,
+    score_factors,
+    scores_of,
+    slots_of,
+    wide,
+)
+
+ROWS = (16, 64)
+"""Query heads in a tile: what a tensor core takes, and for models with one KV head for many. Of float32 always the first: there the
+padding is computed in vain."""
+
+SHORTEST = 256
+"""Tokens of a split, at least: below, starting it and combining it cost more than it saves."""
+
+RESIDENT = 2
+"""Programs that a processor of the card (SM) holds at once."""
+
+MOST_WAVES = 16
+"""How often all processors are filled, at most: splits without work cost too."""
+
+STARTING = 96
+"""What a program costs before and after its tiles, in tokens."""
+
+COMBINED = 16
+"""Splits that are combined at once."""
+
+NO_WINDOW = 2**31 - 1
+
+
+def rows_of(group: int, itemsize: int) -> int:
+    """Query heads in a tile, of a ``group`` that shares a KV head."""
+    return ROWS[0] if group <= ROWS[0] or itemsize == 4 else ROWS[1]
+
+
+class Tiling(NamedTuple):
+    """``tile`` positions at once, by ``num_warps`` warps, with ``num_stages`` tiles on their way."""
+
+    tile: int
+    num_warps: int
+    num_stages: int
+
+
+def tiling(head_dim: int, itemsize: int, kv_itemsize: int) -> Tiling:
+    """How heads of ``head_dim`` numbers are decoded, by the bytes of a number of the model and of the cache."""
+    # 16 KiB of keys and as much of values: three such pairs are on their way, and two programs fit a processor.
+    tile = min(128, max(16, 16384 // (padded(head_dim) * max(kv_itemsize, itemsize))))
+    return Tiling(tile, 4, 3)
+
+
+@triton.jit
+def division(length, window, splits, TILE: tl.constexpr, SHORTEST_TILES: tl.constexpr):
+    """A sequence's first position that is attended to, its first tile, the tiles of a split, and the splits that have work."""
+    first = tl.maximum(length - window, 0)
+    first_tile = first // TILE
+    tiles = tl.cdiv(length, TILE) - first_tile
+    share = tl.maximum(tl.cdiv(tiles, splits), SHORTEST_TILES)
+    return first, first_tile, share, tl.cdiv(tiles, share)
+
+
+@triton.jit(do_not_specialize=["table_width", "block_bits", "splits", "window"])
+def decode_splits(
+    out,  # [sequences, heads, head_dim], or with SPLIT the splits' means [sequences, heads, splits, head_dim] f32
+    logs,  # [sequences, heads, splits] f32: log₂ of a split's total; not used without SPLIT
+    query,  # [sequences, heads, head_dim]
+    key_pool,  # [num_blocks, block_size, kv_heads, head_dim]
+    value_pool,
+    tables,  # [sequences, table_width] i32
+    lengths,  # [sequences] i32
+    table_width,
+    sequence_stride,  # of query
+    head_stride,
+    kv_heads,
+    group,
+    block_bits,
+    splits,
+    window,
+    score_scale,
+    cap,
+    value_scale,
+    HEAD_DIM: tl.constexpr,
+    HEAD_PAD: tl.constexpr,
+    ROWS: tl.constexpr,
+    TILE: tl.constexpr,
+    SHORTEST_TILES: tl.constexpr,
+    SPLIT: tl.constexpr,
+    SOFTCAP: tl.constexpr,
+    FP8: tl.constexpr,
+    NATIVE_FP8: tl.constexpr,
+    WIDE: tl.constexpr,
+):
+    """A split of a sequence's context, for the heads of one KV head: grid (kv_heads × tiles of heads, sequences, splits)."""
+    parts = tl.cdiv(group, ROWS)
+    kv_head = tl.program_id(0) // parts
+    member = tl.program_id(0) % parts * ROWS + tl.arange(0, ROWS)
+    sequence = tl.program_id(1).to(tl.int64)
+    split = tl.program_id(2)
+    length = tl.load(lengths + sequence)
+    first, first_tile, share, working = division(length, window, splits, TILE, SHORTEST_TILES)
+    if SPLIT and split >= working:
+        return
+    begin = (first_tile + split * share) * TILE
+    end = tl.minimum(begin + share * TILE, length)
+
+    head = kv_head * group + member
+    dims = tl.arange(0, HEAD_PAD)
+    rows = member < group
+    numbers = rows[:, None] & (dims < HEAD_DIM)[None, :]
+    asked = tl.load(
+        query + sequence * sequence_stride + head[:, None] * head_stride + dims[None, :],
+        mask=numbers,
+        other=0,
+    )
+    acc = tl.zeros([ROWS, HEAD_PAD], dtype=tl.float32)
+    total = tl.zeros([ROWS], dtype=tl.float32)
+    highest = tl.full([ROWS], float("-inf"), dtype=tl.float32)
+    table = tables + sequence * table_width
+    for tile in range(begin, end, TILE):
+        positions = tile + tl.arange(0, TILE)
+        readable = (positions >= first) & (positions < end)
+        slots = slots_of(table, positions, readable, block_bits)
+        keys = read_tile(key_pool, slots, readable, kv_head, kv_heads, HEAD_DIM, HEAD_PAD)
+        values = read_tile(value_pool, slots, readable, kv_head, kv_heads, HEAD_DIM, HEAD_PAD)
+        scores = scores_of(asked, as_numbers(keys, asked, FP8, NATIVE_FP8), score_scale, cap, SOFTCAP, WIDE)
+        scores = tl.where(readable[None, :], scores, float("-inf"))
+        values = as_numbers(values, asked, FP8, NATIVE_FP8)
+        acc, total, highest = fold_tile(acc, total, highest, scores, values, WIDE)
+
+    answers = mean_of(acc, total, value_scale)
+    line = sequence * (kv_heads * group) + head
+    if SPLIT:
+        line = line * splits + split
+        tl.store(logs + line, highest + tl.log2(total), mask=rows)
+    tl.store(out + line[:, None] * HEAD_DIM + dims[None, :], answers.to(out.dtype.element_ty), mask=numbers)
+
+
+@triton.jit(do_not_specialize=["splits", "window"])
+def decode_combine(
+    out,  # [sequences, heads, head_dim]
+    means,  # [sequences, heads, splits, head_dim] f32
+    logs,  # [sequences, heads, splits] f32
+    lengths,  # [sequences] i32
+    splits,
+    window,
+    HEAD_DIM: tl.constexpr,
+    HEAD_PAD: tl.constexpr,
+    TILE: tl.constexpr,
+    SHORTEST_TILES: tl.constexpr,
+    COMBINED: tl.constexpr,
+):
+    """The splits of a sequence and head, weighed by their totals: grid (heads, sequences). Those without work are not read."""
+    sequence = tl.program_id(1).to(tl.int64)
+    line = sequence * tl.num_programs(0) + tl.program_id(0)
+    length = tl.load(lengths + sequence)
+    _, _, _, working = division(length, window, splits, TILE, SHORTEST_TILES)
+    dims = tl.arange(0, HEAD_PAD)
+    numbers = dims < HEAD_DIM
+    acc = tl.zeros([1, HEAD_PAD], dtype=tl.float32)
+    total = tl.zeros([1], dtype=tl.float32)
+    highest = tl.full([1], float("-inf"), dtype=tl.float32)
+    for start in range(0, working, COMBINED):
+        split = start + tl.arange(0, COMBINED)
+        present = split < working
+        places = line * splits + split
+        log = tl.load(logs + places, mask=present, other=float("-inf"))
+        mean = tl.load(
+            means + places[:, None] * HEAD_DIM + dims[None, :],
+            mask=present[:, None] & numbers[None, :],
+            other=0,
+        )
+        higher = tl.maximum(highest, tl.max(log, 0))
+        weights = tl.exp2(log - higher)
+        fade = tl.exp2(highest - higher)
+        total = total * fade + tl.sum(weights, 0)
+        acc = acc * fade[:, None] + tl.sum(weights[:, None] * mean, 0)[None, :]
+        highest = higher
+    answer = mean_of(acc, total, 1.0)
+    place = out + line * HEAD_DIM + dims[None, :]
+    tl.store(place, answer.to(out.dtype.element_ty), mask=numbers[None, :])
+
+
+@functools.cache
+def processors(device: torch.device) -> int:
+    """Processors (SMs) of ``device``; one, where it is no card."""
+    if device.type != "cuda":
+        return 1
+    count: int = torch.cuda.get_device_properties(device).multi_processor_count
+    return count
+
+
+@functools.lru_cache(maxsize=4096)
+def splits_for(programs: int, longest: int, processors: int) -> int:
+    """Into how many splits to divide each of ``programs`` (sequences × KV heads) contexts of up to ``longest`` tokens.
+
+    The number with which ``processors`` processors are the soonest done, where each runs :data:`RESIDENT` programs at once: too few
+    leave some idle, and so does a last wave that is almost empty. The least of several that are as good.
+    """
+    places = processors * RESIDENT
+    most = max(1, min(longest // SHORTEST, MOST_WAVES * places // programs))
+
+    def duration(splits: int) -> int:
+        return -(-programs * splits // places) * (-(-longest // splits) + STARTING)
+
+    return min(range(1, most + 1), key=duration)
+
+
+def decode_attention(
+    query: torch.Tensor,
+    key_pool: torch.Tensor,
+    value_pool: torch.Tensor,
+    block_tables: torch.Tensor,
+    lengths: torch.Tensor,
+    scaling: float,
+    sliding_window: int | None = None,
+    softcap: float | None = None,
+    scales: Scales = NO_SCALES,
+    out: torch.Tensor | None = None,
+    splits: int | None = None,
+) -> torch.Tensor:
+    """One new token a sequence attends to its context, its own key included; the twin of the reference in ``paged_attention.py``.
+
+    ``query`` ``[sequences, heads, head_dim]``, its last dimension contiguous; one layer's pools ``[num_blocks, block_size, kv_heads,
+    head_dim]``, contiguous, of the query's dtype or FP8 (times ``scales``); ``block_tables`` ``[sequences, blocks]`` i32, in which entries
+    past a sequence's blocks may be anything; ``lengths`` ``[sequences]`` i32, 0 for a padding sequence, whose answer is zeros. With a
+    ``sliding_window`` w the last w tokens are attended to. ``splits``: into how many parts each context is divided, by default
+    :func:`splits_for` as many blocks as the tables have room for. Writes to ``out`` (contiguous, as ``query``) and returns it.
+    """
+    sequences, heads, head_dim = query.shape
+    _, block_size, kv_heads, _ = key_pool.shape
+    assert heads % kv_heads == 0 and query.stride(2) == 1 and block_tables.stride(1) == 1
+    assert key_pool.is_contiguous() and value_pool.is_contiguous() and lengths.is_contiguous()
+    assert block_tables.dtype == lengths.dtype == torch.int32
+    if out is None:
+        out = torch.empty((sequences, heads, head_dim), dtype=query.dtype, device=query.device)
+    assert out.is_contiguous() and out.shape == query.shape and out.dtype == query.dtype
+    if sequences == 0:
+        return out
+    group = heads // kv_heads
+    rows = rows_of(group, query.itemsize)
+    programs = kv_heads * triton.cdiv(group, rows)
+    if splits is None:
+        longest = block_tables.shape[1] * block_size
+        splits = splits_for(sequences * programs, longest, processors(query.device))
+    tile, num_warps, num_stages = tiling(head_dim, query.itemsize, key_pool.itemsize)
+    window = NO_WINDOW if sliding_window is None else sliding_window
+    score_scale, cap = score_factors(scaling, scales[0], softcap)
+    sizes: dict[str, Any] = {
+        "HEAD_DIM": head_dim,
+        "HEAD_PAD": padded(head_dim),
+        "TILE": tile,
+        "SHORTEST_TILES": max(1, SHORTEST // tile),
+    }
+    means = logs = out
+    if splits > 1:
+        means = torch.empty((sequences, heads, splits, head_dim), dtype=torch.float32, device=query.device)
+        logs = torch.empty((sequences, heads, splits), dtype=torch.float32, device=query.device)
+    decode_splits[(programs, sequences, splits)](
+        means,
+        logs,
+        query,
+        movable(key_pool),
+        movable(value_pool),
+        block_tables,
+        lengths,
+        block_tables.stride(0),
+        query.stride(0),
+        query.stride(1),
+        kv_heads,
+        group,
+        bits_of(block_size),
+        splits,
+        window,
+        score_scale,
+        cap,
+        scales[1],
+        **sizes,
+        ROWS=rows,
+        SPLIT=splits > 1,
+        SOFTCAP=softcap is not None,
+        FP8=key_pool.dtype == FP8,
+        NATIVE_FP8=native_fp8(query.device),
+        WIDE=wide(query.dtype),
+        num_warps=num_warps,
+        num_stages=num_stages,
+    )
+    if splits > 1:
+        decode_combine[(heads, sequences)](
+            out, means, logs, lengths, splits, window, **sizes, COMBINED=COMBINED
+        )
+    return out

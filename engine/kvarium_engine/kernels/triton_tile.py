@@ -1,0 +1,137 @@
+"""A tile of keys or values, read through a block table, and what both attention kernels do with it.
+
+    block table    41         7          19             block size 4, a tile of 8 positions, 10 tokens
+    positions       0 1 2 3   4 5 6 7  │ 8 9 ‥ ‥ ‥ ‥ ‥ ‥
+    slots         164 ‥ 167  28 ‥  31  │ 76 77            the table is looked up for each position: a tile may cover
+                 └──── first tile ─────┴─ second tile ┘    many small blocks or part of a large one
+
+    keys    [positions, head_dim]  of one KV head: rows of head_dim × itemsize bytes, kv_heads of them apart
+    scores  [rows, positions]      rows: the query heads that share the KV head (of one token, or of several)
+
+A position that may not be read isn't: neither its entry of the table nor its slot, which may hold anything. A head of 80 or 96
+numbers stands in a tile 128 wide, of which no more is read than there is.
+
+The softmax is taken along the way, in float32 and with powers of 2: what stands so far, ``acc``, is the sum of the values times
+2^(score − ``highest``), ``total`` the sum of these powers; a higher score than any before makes both fade. Scores come
+times log₂ e, so that 2^score is e^score. A row that sees nothing has ``highest`` −∞, ``total`` 0 and ``acc`` 0.
+"""
+
+import functools
+import math
+
+import torch
+import triton
+import triton.language as tl
+
+from kvarium_engine.kernels.backend import interpreted
+from kvarium_engine.kernels.triton_fp8 import from_e4m3
+
+LOG2_E = math.log2(math.e)
+FIRST_WITH_FP8 = (8, 9)
+"""The compute capability from which a card converts e4m3 by itself."""
+
+
+def score_factors(scaling: float, key_scale: float, softcap: float | None) -> tuple[float, float]:
+    """By what a product of query and key is multiplied, and the cap that goes with it, for :func:`scores_of`."""
+    if softcap is None:
+        return scaling * key_scale * LOG2_E, 0.0
+    return scaling * key_scale / softcap * 2 * LOG2_E, softcap * LOG2_E
+
+
+def bits_of(block_size: int) -> int:
+    """The power of two that ``block_size`` is: no constant of a kernel, so that one binary does for all sizes."""
+    assert block_size & (block_size - 1) == 0, f"a block of {block_size} tokens is no power of two"
+    return block_size.bit_length() - 1
+
+
+def padded(numbers: int) -> int:
+    """The width of a tile for a head of ``numbers``: a power of two, 16 at least."""
+    return max(16, triton.next_power_of_2(numbers))
+
+
+@functools.cache
+def native_fp8(device: torch.device) -> bool:
+    """Does ``device`` convert FP8 (e4m3) by itself?"""
+    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= FIRST_WITH_FP8
+
+
+def wide(dtype: torch.dtype) -> bool:
+    """Must products of ``dtype`` be taken in float32? So it is in the interpreter."""
+    return dtype == torch.bfloat16 and interpreted()
+
+
+@triton.jit
+def slots_of(table, positions, readable, block_bits):
+    """The slots (i64) of ``positions`` (i32), by a sequence's table of blocks of 2 ** ``block_bits`` tokens."""
+    blocks = tl.load(table + (positions >> block_bits), mask=readable, other=0)
+    return (blocks.to(tl.int64) << block_bits) + (positions & ((1 << block_bits) - 1))
+
+
+@triton.jit
+def read_tile(
+    pool,
+    slots,
+    readable,
+    kv_head,
+    kv_heads,
+    HEAD_DIM: tl.constexpr,
+    HEAD_PAD: tl.constexpr,
+):
+    """``[positions, HEAD_PAD]`` as the pool keeps them; 0 where ``readable`` is false and past the head's end."""
+    dims = tl.arange(0, HEAD_PAD)
+    rows = (slots * kv_heads + kv_head) * HEAD_DIM
+    mask = readable[:, None]
+    if HEAD_DIM != HEAD_PAD:
+        mask = mask & (dims < HEAD_DIM)[None, :]
+    return tl.load(pool + rows[:, None] + dims[None, :], mask=mask, other=0)
+
+
+@triton.jit
+def as_numbers(tile, like, FP8: tl.constexpr, NATIVE_FP8: tl.constexpr):
+    """A tile in the dtype of ``like``: bytes of FP8 converted, by the card itself where it can (from sm_89)."""
+    if FP8:
+        if NATIVE_FP8:
+            return tile.to(tl.float8e4nv, bitcast=True).to(like.dtype)
+        else:
+            return from_e4m3(tile).to(like.dtype)
+    else:
+        return tile
+
+
+@triton.jit
+def product(left, right, onto, WIDE: tl.constexpr):
+    """``left @ right + onto`` in float32. ``WIDE``: by float32 numbers, as Triton's interpreter takes bfloat16 for integers here."""
+    if WIDE:
+        return tl.dot(left.to(tl.float32), right.to(tl.float32), onto, input_precision="ieee")
+    else:
+        return tl.dot(left, right, onto, input_precision="ieee")
+
+
+@triton.jit
+def scores_of(query, keys, scale, cap, SOFTCAP: tl.constexpr, WIDE: tl.constexpr):
+    """``[rows, positions]``, times log₂ e. ``scale`` and ``cap`` are those of :func:`score_factors`."""
+    nothing = tl.zeros([query.shape[0], keys.shape[0]], dtype=tl.float32)
+    scores = product(query, tl.trans(keys), nothing, WIDE) * scale
+    if SOFTCAP:
+        # cap × tanh(x) with 2x log₂ e in place of x; tanh itself is another function on the card than in the interpreter.
+        scores = cap - 2 * cap / (tl.exp2(scores) + 1)
+    return scores
+
+
+@triton.jit
+def fold_tile(acc, total, highest, scores, values, WIDE: tl.constexpr):
+    """Take a tile in: ``acc`` ``[rows, head]``, ``total`` and ``highest`` ``[rows]`` with it; masked scores are −∞."""
+    higher = tl.maximum(highest, tl.max(scores, 1))
+    # −∞ minus −∞ is no number; a row that has seen nothing yet is compared with 0.
+    level = tl.where(higher == float("-inf"), 0.0, higher)
+    powers = tl.exp2(scores - level[:, None])
+    fade = tl.exp2(highest - level)
+    total = total * fade + tl.sum(powers, 1)
+    acc = product(powers.to(values.dtype), values, acc * fade[:, None], WIDE)
+    return acc, total, higher
+
+
+@triton.jit
+def mean_of(acc, total, scale):
+    """``acc ÷ total × scale``; zeros for a row that has seen nothing."""
+    return acc * (scale / tl.where(total == 0.0, 1.0, total))[:, None]

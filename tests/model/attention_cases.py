@@ -1,0 +1,166 @@
+"""Random cases of paged attention, and dense attention in float64 to compare them with.
+
+What may not be read is poison: NaN in every slot that is not attended to (of FP8 too), and entries of the block tables that are no
+blocks. Each setting goes through all its values in a random order, so that a few cases cover them singly.
+"""
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from kvarium_engine.kernels.fp8 import FP8, NO_SCALES
+
+HEAD_DIMS = (8, 16, 32, 64, 80, 96, 128, 256)
+BLOCK_SIZES = (8, 16, 32, 64, 128, 256)
+NO_BLOCK = 2**30
+UNIT = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-7}
+"""By how much a rounded number is off, of itself. Triton's interpreter cuts bfloat16 off, so it is twice what a card does."""
+LEAST = {torch.float32: 0.0, torch.float16: 2.0**-25, torch.bfloat16: 0.0}
+"""By how much at least: half the smallest float16."""
+
+
+@dataclass
+class Case:
+    """Chunks of sequences (of one token each, for a decode) and the pools they stand in."""
+
+    told: str
+    query: torch.Tensor
+    key_pool: torch.Tensor
+    value_pool: torch.Tensor
+    tables: torch.Tensor
+    counts: list[int]
+    lengths: list[int]
+    scaling: float
+    window: int | None
+    softcap: float | None
+    scales: tuple[float, float]
+
+
+class Deal:
+    """Values of each setting, all of them in a random order before any comes again."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.left: dict[tuple[Any, ...], list[Any]] = {}
+
+    def __call__(self, *values: Any) -> Any:
+        left = self.left.setdefault(values, [])
+        if not left:
+            left += self.rng.sample(values, len(values))
+        return left.pop()
+
+
+def cases(kind: str, seed: int) -> Iterator[Case]:
+    rng = random.Random(f"{kind} {seed}")
+    deal = Deal(rng)
+    while True:
+        head_dim, block_size = deal(*HEAD_DIMS), deal(*BLOCK_SIZES)
+        dtype = deal(torch.float32, torch.float16, torch.bfloat16)
+        fp8, cap, window = deal(False, True), deal(None, 0.5, 30.0), deal(None, 1, 7, 150)
+        kv_heads, group = deal(1, 2, 3), deal(1, 2, 3, 8, 20)
+        counts, lengths = chunks_of(kind, rng, deal)
+        generator = torch.Generator().manual_seed(rng.randrange(2**60))
+        query = (
+            torch.randn(kv_heads * group, sum(counts), head_dim, generator=generator)
+            .transpose(0, 1)
+            .to(dtype)
+        )
+        tables, pools = poisoned(
+            rng, generator, counts, lengths, window, block_size, (kv_heads, head_dim), FP8 if fp8 else dtype
+        )
+        yield Case(
+            f"head_dim {head_dim}, block_size {block_size}, {dtype}, fp8 {fp8}, softcap {cap}, window {window}, "
+            f"{kv_heads} × {group} heads, {counts} of {lengths} tokens",
+            query if deal(False, True) else query.contiguous(),
+            *pools,
+            tables,
+            counts,
+            lengths,
+            head_dim**-0.5 * rng.uniform(0.5, 4),
+            window,
+            cap,
+            (rng.uniform(0.2, 2), rng.uniform(0.2, 2)) if fp8 else NO_SCALES,
+        )
+
+
+def chunks_of(kind: str, rng: random.Random, deal: Deal) -> tuple[list[int], list[int]]:
+    """The tokens of each chunk, and of its context with it; one of them is padding."""
+    longest = deal(3, 40, 300, 600)
+    lengths = [rng.randint(1, longest) for _ in range(rng.randint(1, 3))]
+    counts = (
+        [1] * len(lengths) if kind == "decode" else [rng.randint(1, min(length, 90)) for length in lengths]
+    )
+    place = rng.randint(0, len(lengths))
+    lengths.insert(place, 0)
+    counts.insert(place, int(kind == "decode"))
+    return counts, lengths
+
+
+def poisoned(
+    rng: random.Random,
+    generator: torch.Generator,
+    counts: list[int],
+    lengths: list[int],
+    window: int | None,
+    block_size: int,
+    shape: tuple[int, int],
+    dtype: torch.dtype,
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Block tables and pools in which only what is attended to can be read."""
+    blocks = [-(-length // block_size) for length in lengths]
+    free = rng.sample(range(sum(blocks) + 3), sum(blocks))
+    tables = torch.full((len(lengths), max(blocks) + rng.randint(0, 2)), NO_BLOCK, dtype=torch.int32)
+    pools = [torch.full((sum(blocks) + 3, block_size, *shape), torch.nan) for _ in range(2)]
+    for table, count, length in zip(tables, counts, lengths, strict=True):
+        first = 0 if window is None else max(0, length - count + 1 - window)
+        positions = torch.arange(first, length)
+        for place in range(first // block_size, -(-length // block_size)):
+            table[place] = free.pop()
+        slots = table[positions // block_size].long() * block_size + positions % block_size
+        for pool in pools:
+            pool.flatten(0, 1)[slots] = torch.randn(len(slots), *shape, generator=generator)
+    return tables, [pool.to(dtype) for pool in pools]
+
+
+def expected(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
+    """Dense attention in float64, and by how much a kernel may differ from it, each ``[tokens, heads, head_dim]``."""
+    answers, allowed = torch.zeros(2, *case.query.shape, dtype=torch.float64)
+    unit, head_dim = UNIT[case.query.dtype], case.query.shape[2]
+    group = case.query.shape[1] // case.key_pool.shape[2]
+    row = 0
+    for table, count, length in zip(case.tables, case.counts, case.lengths, strict=True):
+        for position in range(max(0, length - count), length):
+            first = 0 if case.window is None else max(0, position + 1 - case.window)
+            block_size = case.key_pool.shape[1]
+            seen = torch.arange(first, position + 1)
+            slots = table[seen // block_size].long() * block_size + seen % block_size
+            key, value = (
+                (pool.flatten(0, 1)[slots].double() * scale).repeat_interleave(group, 1)
+                for pool, scale in zip((case.key_pool, case.value_pool), case.scales, strict=True)
+            )
+            query = case.query[row].double()
+            scores = torch.einsum("hd,nhd->hn", query, key) * case.scaling
+            if case.softcap is not None:
+                scores = case.softcap * torch.tanh(scores / case.softcap)
+            chances = scores.softmax(-1)
+            answers[row] = torch.einsum("hn,nhd->hd", chances, value)
+            # A score is a sum of head_dim products in float32; a power of it is off by as much, of itself.
+            sizes = torch.einsum("hd,nhd->hn", query.abs(), key.abs()).amax(1, keepdim=True) * case.scaling
+            off = 2 * 2.0**-24 * ((head_dim + 8) * sizes + 8 * (case.softcap or 0) + 64)
+            weighed = torch.einsum("hn,nhd->hd", chances, value.abs())
+            allowed[row] = weighed * (off + unit) + unit * answers[row].abs()
+            allowed[row] += LEAST[case.query.dtype] * (1 + value.abs().sum(0))
+            row += 1
+        row += max(0, count - length)
+    return answers, allowed
+
+
+def compare(case: Case, right: torch.Tensor, allowed: torch.Tensor, answer: torch.Tensor, told: str) -> None:
+    """Raises :class:`AssertionError`, with what the case was, where ``answer`` differs by more than rounding."""
+    assert answer.dtype == case.query.dtype
+    worst = ((answer.double() - right).abs() / (allowed * 1.01 + 1e-300)).max().item()
+    assert math.isfinite(worst) and worst <= 1, f"{told}: {worst:.3g} of what rounding allows; {case.told}"

@@ -1,0 +1,48 @@
+"""The Triton kernels of attention, interpreted: random shapes, poison wherever nothing may be read, against float64."""
+
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+import torch
+
+from kvarium_engine.kernels import triton_decode
+from tests.model.attention_cases import Case, cases, compare, expected
+
+
+@pytest.fixture(autouse=True)
+def _poisoned_memory() -> Iterator[None]:
+    """What is allocated holds NaN until it is written."""
+    before = torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(before)
+
+
+def decoded(case: Case, splits: int | None = None, out: torch.Tensor | None = None) -> torch.Tensor:
+    return triton_decode.decode_attention(
+        case.query,
+        case.key_pool,
+        case.value_pool,
+        case.tables,
+        torch.tensor(case.lengths, dtype=torch.int32),
+        case.scaling,
+        case.window,
+        case.softcap,
+        case.scales,
+        out,
+        splits,
+    )
+
+
+def test_decodes_are_dense_attention_in_one_split_and_in_several(
+    seed: int, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triton_decode, "SHORTEST", 32)  # so that short contexts are split too
+    for number, case in enumerate(islice(cases("decode", seed), 200 if size == "full" else 12)):
+        right, allowed = expected(case)
+        for splits in (None, 1, 2, 9):
+            out = None if splits == 2 else torch.full(case.query.shape, torch.nan, dtype=case.query.dtype)
+            answer = decoded(case, splits, out)
+            assert out is None or answer is out
+            compare(case, right, allowed, answer, f"case {number}, {splits} splits")
