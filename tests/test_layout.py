@@ -25,6 +25,8 @@ WITHOUT_IT = (
     "geometry",
     "weights",
     "backend",
+    "variants",
+    "covering",
 )
 
 LEDGER = {"msgspec", "numpy", "websockets"}

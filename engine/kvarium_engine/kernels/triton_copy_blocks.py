@@ -17,7 +17,7 @@ import torch
 import triton
 import triton.language as tl
 
-from kvarium_engine.kernels.variants import Variant
+from kvarium_engine.kernels.variants import LAUNCH, Variant
 
 WORDS = {8: torch.int64, 4: torch.int32, 2: torch.int16, 1: torch.int8}
 """What is moved at once, by its bytes."""
@@ -37,7 +37,7 @@ def copy_blocks_kernel(pool, sources, targets, num_blocks, words, BLOCK: tl.cons
     tl.store(pool + (plane + target) * words + word, moved, mask=there)
 
 
-KERNELS = {"copy_blocks_kernel": copy_blocks_kernel}
+KERNELS = {"copy_blocks": copy_blocks_kernel}
 
 
 def copy_blocks(pool: torch.Tensor, sources: torch.Tensor, targets: torch.Tensor) -> None:
@@ -64,6 +64,7 @@ def copy_blocks(pool: torch.Tensor, sources: torch.Tensor, targets: torch.Tensor
         words,
         BLOCK=block,
         num_warps=NUM_WARPS,
+        **LAUNCH,
     )
 
 
@@ -76,7 +77,7 @@ def variants() -> Iterator[Variant]:
     """What the kernel can be compiled as: one for each width of a word."""
     for size in WORDS:
         yield Variant(
-            "copy_blocks_kernel",
+            "copy_blocks",
             {"word_bytes": size},
             {
                 "pool": f"*i{8 * size}",

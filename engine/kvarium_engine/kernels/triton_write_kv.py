@@ -19,7 +19,7 @@ import triton.language as tl
 
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_fp8 import to_e4m3
-from kvarium_engine.kernels.variants import DTYPES, HEAD_DIMS, KV_DTYPES, Variant, pointer
+from kvarium_engine.kernels.variants import DTYPES, HEAD_DIMS, KV_DTYPES, LAUNCH, Variant, pointer
 
 BLOCK = 1024
 """Numbers a program moves of keys, and of values."""
@@ -59,7 +59,7 @@ def write_kv_kernel(
         tl.store(value_pool + slot * numbers + number, new_value, mask=there)
 
 
-KERNELS = {"write_kv_kernel": write_kv_kernel}
+KERNELS = {"write_kv": write_kv_kernel}
 
 
 def write_kv(
@@ -103,6 +103,7 @@ def write_kv(
         TO_FP8=to_fp8,
         BLOCK=BLOCK,
         num_warps=NUM_WARPS,
+        **LAUNCH,
     )
 
 
@@ -111,7 +112,7 @@ def variants() -> Iterator[Variant]:
     for head_dim, dtype, kv_dtype in product(HEAD_DIMS, DTYPES, KV_DTYPES):
         new, pool = pointer(dtype), pointer(dtype, kv_dtype)
         yield Variant(
-            "write_kv_kernel",
+            "write_kv",
             {"head_dim": head_dim, "dtype": dtype, "kv_dtype": kv_dtype},
             {
                 "key": new,

@@ -24,6 +24,8 @@ DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 ARCHS = (80, 90, 100)
 """Compute capabilities that are compiled for: A100, H100, B200."""
 KV_DTYPES = ("same", "fp8_e4m3")
+LAUNCH: Mapping[str, Any] = {"enable_fp_fusion": True}
+"""What each launch and each compilation says beside a variant's own: what is multiplied and added is rounded once. Triton's default changes."""
 """Dtypes of keys and values: the model's, or FP8, which the kernels get as bytes (``u8``)."""
 
 
@@ -34,7 +36,7 @@ Setting = int | str | bool
 class Variant:
     """One kernel with one value for each of its ``settings``, and what Triton must be told to compile it.
 
-    ``kernel``: the name of its function. ``signature``: the type of each argument that is no constant, in Triton's words (``*fp32``,
+    ``kernel``: its name in ``KERNELS``. ``signature``: the type of each argument that is no constant, in Triton's words (``*fp32``,
     ``i32``); pointers are to 16 aligned bytes, as torch's are. ``constexprs``: the constants, by their names. ``num_warps``, ``num_stages``:
     as it is launched. ``archs``: those of :data:`ARCHS` on which it is what runs.
     """
