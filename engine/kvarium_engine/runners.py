@@ -1,6 +1,7 @@
 """Make the runner that the options ask for; torch is imported only for a model."""
 
 import contextlib
+import gc
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -34,12 +35,27 @@ def make_runner(options: Options, resolved: Resolved, say: Callable[[str], None]
     return _torch_runner(options, resolved, resolved.model, say)
 
 
+def import_models() -> None:
+    """Import torch, transformers and all of ours that runs a model: most of the time until an engine is ready."""
+    collects = gc.isenabled()
+    # What is imported stays: to look for garbage among it, again and again, takes a fifth of the time.
+    gc.disable()
+    try:
+        import kvarium_engine.model.loader
+        import kvarium_engine.model.tokenizer
+        import kvarium_engine.model.torch_runner  # noqa: F401
+    finally:
+        if collects:
+            gc.enable()
+
+
 def _torch_runner(
     options: Options, resolved: Resolved, model: ModelChoice, say: Callable[[str], None]
 ) -> tuple[Runner, Resolved]:
     began = time.monotonic()
     say(f"loading {model.name}")
 
+    import_models()
     from kvarium_engine.model.cuda_memory import memory_of
     from kvarium_engine.model.kv_cache import KV_DTYPES
     from kvarium_engine.model.kv_scales import kv_scales
