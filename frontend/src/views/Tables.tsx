@@ -9,6 +9,7 @@ import { hover, hoverBlock, hoverSequence, selectBlock, selection, selectSequenc
 import { text } from '../text';
 import type { TableRow } from '../worker/answers/tables';
 import { chipWidth, elide, paintChips } from './chips';
+import { usePlaces } from './places';
 import { useVirtual } from './virtual';
 
 /** Which rows are in sight, for the note above. */
@@ -18,6 +19,7 @@ const LINE = 21;
 const HEAD = 30;
 const LINES = 4;
 const SELECTED_LINES = 40;
+const NO_BLOCKS = new Uint32Array(0);
 
 function linesOf(row: TableRow, perLine: number, selected: boolean): number {
   const most = selected ? SELECTED_LINES : LINES;
@@ -41,15 +43,16 @@ interface RowProps {
 
 function Row({ row, perLine, top, height }: RowProps) {
   const chips = useRef<HTMLDivElement>(null);
-  const last = useRef<Uint32Array | null>(null);
-  if (row.blocks !== null) last.current = row.blocks;
-  const blocks = row.blocks ?? last.current;
+  // The element may have been another sequence's.
+  const last = useRef<Pick<TableRow, 'sequence' | 'blocks'>>(row);
+  if (row.blocks !== null || last.current.sequence !== row.sequence) last.current = row;
+  const { blocks } = last.current;
   const selected = selection.value.sequence === row.sequence || selection.value.request === row.request;
   const hot = hotBlocks();
   const holds = blocks !== null && [...hot].some((block) => blocks.includes(block));
   useLayoutEffect(() => {
-    if (chips.current === null || blocks === null) return;
-    const slots = elide(blocks, perLine, selected ? SELECTED_LINES : LINES);
+    if (chips.current === null) return;
+    const slots = elide(blocks ?? NO_BLOCKS, perLine, selected ? SELECTED_LINES : LINES);
     paintChips(chips.current, slots, picture.words, {
       hot,
       copies: new Set(row.copies),
@@ -107,6 +110,7 @@ export function Tables() {
     `${lines.join()} ${perLine}`,
   );
   const items = virtual.getVirtualItems();
+  const places = usePlaces(items.flatMap((item) => rows[item.index]?.sequence ?? []));
   const from = items[0]?.index ?? 0;
   const to = (items.at(-1)?.index ?? 19) + 1;
   useEffect(() => {
@@ -193,7 +197,13 @@ export function Tables() {
           {items.map((item) => {
             const row = rows[item.index];
             return row === undefined ? null : (
-              <Row key={row.sequence} row={row} perLine={perLine} top={item.start} height={item.size} />
+              <Row
+                key={places.get(row.sequence)}
+                row={row}
+                perLine={perLine}
+                top={item.start}
+                height={item.size}
+              />
             );
           })}
         </div>
