@@ -15,7 +15,7 @@ def test_the_small_bench_tells_when_an_engine_is_ready_beside_its_imports(smollm
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     (only,) = found["rounds"]
-    assert 0 < only["import_s"] and 0 < only["model_classes_s"]
+    assert only["import_s"] > 0 and only["model_classes_s"] > 0
     assert 0 < only["listening_s"] < only["ready_s"]
     assert found["difference_s"] == pytest.approx(only["ready_s"] - only["import_s"], abs=0.001)
     assert found["ready_s"] == pytest.approx(only["ready_s"], abs=0.001)
