@@ -92,7 +92,7 @@ def chunks_of(kind: str, rng: random.Random, deal: Deal) -> tuple[list[int], lis
     longest = deal(3, 40, 300, 600)
     lengths = [rng.randint(1, longest) for _ in range(rng.randint(1, 3))]
     counts = (
-        [1] * len(lengths) if kind == "decode" else [rng.randint(1, min(length, 90)) for length in lengths]
+        [1] * len(lengths) if kind == "decode" else [rng.randint(1, min(length, 50)) for length in lengths]
     )
     place = rng.randint(0, len(lengths))
     lengths.insert(place, 0)

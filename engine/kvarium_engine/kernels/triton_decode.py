@@ -18,7 +18,9 @@ has work: 3 % beside the 256 tokens of a shortest split, with groups of 4 heads 
 """
 
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
 
 import torch
 import triton
@@ -26,8 +28,11 @@ import triton.language as tl
 
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_tile import (
+    NO_WINDOW,
+    Tiling,
     as_numbers,
     bits_of,
+    conversions,
     fold_tile,
     mean_of,
     native_fp8,
@@ -38,6 +43,7 @@ from kvarium_engine.kernels.triton_tile import (
     slots_of,
     wide,
 )
+from kvarium_engine.kernels.variants import DTYPES, HEAD_DIMS, ITEMSIZES, KV_DTYPES, LAUNCH, Variant, pointer
 
 ROWS = (16, 64)
 """Query heads in a tile: what a tensor core takes, and for models with one KV head for many. Of float32 always the first: there the
@@ -58,27 +64,31 @@ STARTING = 96
 COMBINED = 16
 """Splits that are combined at once."""
 
-NO_WINDOW = 2**31 - 1
-
 
 def rows_of(group: int, itemsize: int) -> int:
     """Query heads in a tile, of a ``group`` that shares a KV head."""
     return ROWS[0] if group <= ROWS[0] or itemsize == 4 else ROWS[1]
 
 
-class Tiling(NamedTuple):
-    """``tile`` positions at once, by ``num_warps`` warps, with ``num_stages`` tiles on their way."""
+def tiling(head_dim: int, itemsize: int) -> Tiling:
+    """How heads of ``head_dim`` numbers of ``itemsize`` bytes are decoded."""
+    # 16 KiB of keys and as much of values. The block table is read a stage ahead of them, so that five stages are two such pairs on
+    # their way. In float32, which no tensor core takes, registers are what is short.
+    if itemsize == 4:
+        return Tiling(32 if padded(head_dim) < 128 else 16, 8 if padded(head_dim) == 256 else 4, 3)
+    return Tiling(min(128, 8192 // padded(head_dim)), 4, 5)
 
-    tile: int
-    num_warps: int
-    num_stages: int
 
-
-def tiling(head_dim: int, itemsize: int, kv_itemsize: int) -> Tiling:
-    """How heads of ``head_dim`` numbers are decoded, by the bytes of a number of the model and of the cache."""
-    # 16 KiB of keys and as much of values: three such pairs are on their way, and two programs fit a processor.
-    tile = min(128, max(16, 16384 // (padded(head_dim) * max(kv_itemsize, itemsize))))
-    return Tiling(tile, 4, 3)
+def constants(head_dim: int, itemsize: int) -> tuple[dict[str, Any], Tiling]:
+    """The constants of both kernels for heads of ``head_dim`` numbers of ``itemsize`` bytes, and how they are decoded."""
+    how = tiling(head_dim, itemsize)
+    shortest = max(1, SHORTEST // how.tile)
+    return {
+        "HEAD_DIM": head_dim,
+        "HEAD_PAD": padded(head_dim),
+        "TILE": how.tile,
+        "SHORTEST_TILES": shortest,
+    }, how
 
 
 @triton.jit
@@ -212,6 +222,9 @@ def decode_combine(
     tl.store(place, answer.to(out.dtype.element_ty), mask=numbers[None, :])
 
 
+KERNELS = {"decode_splits": decode_splits, "decode_combine": decode_combine}
+
+
 @functools.cache
 def processors(device: torch.device) -> int:
     """Processors (SMs) of ``device``; one, where it is no card."""
@@ -274,15 +287,9 @@ def decode_attention(
     if splits is None:
         longest = block_tables.shape[1] * block_size
         splits = splits_for(sequences * programs, longest, processors(query.device))
-    tile, num_warps, num_stages = tiling(head_dim, query.itemsize, key_pool.itemsize)
+    sizes, how = constants(head_dim, query.itemsize)
     window = NO_WINDOW if sliding_window is None else sliding_window
     score_scale, cap = score_factors(scaling, scales[0], softcap)
-    sizes: dict[str, Any] = {
-        "HEAD_DIM": head_dim,
-        "HEAD_PAD": padded(head_dim),
-        "TILE": tile,
-        "SHORTEST_TILES": max(1, SHORTEST // tile),
-    }
     means = logs = out
     if splits > 1:
         means = torch.empty((sequences, heads, splits, head_dim), dtype=torch.float32, device=query.device)
@@ -311,13 +318,67 @@ def decode_attention(
         SPLIT=splits > 1,
         SOFTCAP=softcap is not None,
         FP8=key_pool.dtype == FP8,
-        NATIVE_FP8=native_fp8(query.device),
+        NATIVE_FP8=key_pool.dtype == FP8 and native_fp8(query.device),
         WIDE=wide(query.dtype),
-        num_warps=num_warps,
-        num_stages=num_stages,
+        num_warps=how.num_warps,
+        num_stages=how.num_stages,
+        **LAUNCH,
     )
     if splits > 1:
         decode_combine[(heads, sequences)](
-            out, means, logs, lengths, splits, window, **sizes, COMBINED=COMBINED
+            out, means, logs, lengths, splits, window, **sizes, COMBINED=COMBINED, **LAUNCH
         )
     return out
+
+
+def variants() -> Iterator[Variant]:
+    """What the kernels can be compiled as: one for each combination of settings that is launched."""
+    for head_dim, dtype, kv_dtype, softcap, split, rows in product(
+        HEAD_DIMS, DTYPES, KV_DTYPES, (False, True), (False, True), ROWS
+    ):
+        itemsize = ITEMSIZES[dtype]
+        if rows != rows_of(rows, itemsize):
+            continue
+        sizes, how = constants(head_dim, itemsize)
+        pool = pointer(dtype, kv_dtype)
+        integers = "table_width sequence_stride head_stride kv_heads group block_bits splits window"
+        for conversion, archs in conversions(kv_dtype):
+            yield Variant(
+                "decode_splits",
+                {
+                    "head_dim": head_dim,
+                    "dtype": dtype,
+                    "kv_dtype": kv_dtype,
+                    "softcap": softcap,
+                    "split": split,
+                    "rows": rows,
+                },
+                {"out": "*fp32" if split else pointer(dtype), "logs": "*fp32" if split else pointer(dtype)}
+                | {
+                    "query": pointer(dtype),
+                    "key_pool": pool,
+                    "value_pool": pool,
+                    "tables": "*i32",
+                    "lengths": "*i32",
+                }
+                | dict.fromkeys(integers.split(), "i32")
+                | dict.fromkeys(("score_scale", "cap", "value_scale"), "fp32"),
+                {**sizes, "ROWS": rows, "SPLIT": split, "SOFTCAP": softcap, **conversion, "WIDE": False},
+                how.num_warps,
+                how.num_stages,
+                archs,
+            )
+    for head_dim, dtype in product(HEAD_DIMS, DTYPES):
+        yield Variant(
+            "decode_combine",
+            {"head_dim": head_dim, "dtype": dtype},
+            {
+                "out": pointer(dtype),
+                "means": "*fp32",
+                "logs": "*fp32",
+                "lengths": "*i32",
+                "splits": "i32",
+                "window": "i32",
+            },
+            {**constants(head_dim, ITEMSIZES[dtype])[0], "COMBINED": COMBINED},
+        )

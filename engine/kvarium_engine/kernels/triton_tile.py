@@ -18,6 +18,8 @@ times log₂ e, so that 2^score is e^score. A row that sees nothing has ``highes
 
 import functools
 import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import torch
 import triton
@@ -25,10 +27,22 @@ import triton.language as tl
 
 from kvarium_engine.kernels.backend import interpreted
 from kvarium_engine.kernels.triton_fp8 import from_e4m3
+from kvarium_engine.kernels.variants import ARCHS
 
 LOG2_E = math.log2(math.e)
-FIRST_WITH_FP8 = (8, 9)
-"""The compute capability from which a card converts e4m3 by itself."""
+FIRST_WITH_FP8 = 89
+"""The compute capability (89 is 8.9) from which a card converts e4m3 by itself."""
+
+
+NO_WINDOW = 2**31 - 1
+
+
+class Tiling(NamedTuple):
+    """``tile`` positions at once, by ``num_warps`` warps, with ``num_stages`` tiles on their way."""
+
+    tile: int
+    num_warps: int
+    num_stages: int
 
 
 def score_factors(scaling: float, key_scale: float, softcap: float | None) -> tuple[float, float]:
@@ -52,7 +66,19 @@ def padded(numbers: int) -> int:
 @functools.cache
 def native_fp8(device: torch.device) -> bool:
     """Does ``device`` convert FP8 (e4m3) by itself?"""
-    return device.type == "cuda" and torch.cuda.get_device_capability(device) >= FIRST_WITH_FP8
+    if device.type != "cuda":
+        return False
+    major, minor = torch.cuda.get_device_capability(device)
+    return 10 * major + minor >= FIRST_WITH_FP8
+
+
+def conversions(kv_dtype: str) -> Iterator[tuple[dict[str, object], tuple[int, ...]]]:
+    """The constants of a kernel by which a cache of ``kv_dtype`` is read, and the architectures that read it so."""
+    if kv_dtype == "same":
+        yield {"FP8": False, "NATIVE_FP8": False}, ARCHS
+    else:
+        yield {"FP8": True, "NATIVE_FP8": False}, tuple(arch for arch in ARCHS if arch < FIRST_WITH_FP8)
+        yield {"FP8": True, "NATIVE_FP8": True}, tuple(arch for arch in ARCHS if arch >= FIRST_WITH_FP8)
 
 
 def wide(dtype: torch.dtype) -> bool:

@@ -14,13 +14,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-FILES = ("triton_write_kv", "triton_copy_blocks")
+FILES = ("triton_write_kv", "triton_copy_blocks", "triton_decode", "triton_prefill")
 """The files of this package with kernels; each has ``KERNELS`` (name → function) and ``variants()``."""
 
 HEAD_DIMS = (64, 80, 96, 128, 256)
 BLOCK_SIZES = (8, 16, 32, 64, 128, 256)
 DTYPES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16"}
 """Dtypes of a model, and what Triton calls them."""
+ITEMSIZES = {"float32": 4, "float16": 2, "bfloat16": 2}
+"""Bytes of a number of each."""
 ARCHS = (80, 90, 100)
 """Compute capabilities that are compiled for: A100, H100, B200."""
 KV_DTYPES = ("same", "fp8_e4m3")
