@@ -152,7 +152,7 @@ class FastState:
     @property
     def size(self) -> int:
         """About how many bytes of memory it takes."""
-        return 28 * self.blocks.num_blocks + 13 * len(self._entries.block) + 4 * self._contents.next
+        return 28 * self._blocks.num_blocks + 13 * len(self._entries.block) + 4 * self._contents.next
 
     def copy(self) -> "FastState":
         """The same state, to go on from without changing this one."""
