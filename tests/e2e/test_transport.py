@@ -260,10 +260,12 @@ def test_it_plays_at_any_pace_and_what_is_drawn_is_a_state_of_one_record(
     # At its end it begins anew.
     page.locator("select.pace").select_option(label="4 steps/s")
     page.keyboard.press("Space")
-    until(page, "window.kvarium.position().step === 2")
+    # A machine that is busy may not look while it is at one of them.
+    last = recording.steps - 1
+    until(page, "last => window.kvarium.position().step >= 2 && window.kvarium.position().step < last", last)
     page.keyboard.press("Space")
     until(page, "window.kvarium.position().mode === 'at'")
-    assert step_of(page) < 10
+    assert step_of(page) < last
 
 
 def test_a_view_that_plays_waits_for_what_is_on_its_way_and_says_so(
