@@ -269,8 +269,12 @@ class Fold:
     def load(self, keyframe: Keyframe) -> None:
         """Take the state of a keyframe in place of all that was known; its digest is checked.
 
-        Raises :class:`~kvarium_ledger.codec.FrameError` where its columns don't fit together.
+        Raises :class:`~kvarium_ledger.codec.FrameError` where its columns don't fit together, or are not those of all blocks.
         """
+        if keyframe.since is not None:
+            raise FrameError(
+                f"a keyframe that tells only what changed since record {keyframe.since} is no state"
+            )
         self.record, self.step, self.op = keyframe.record, keyframe.step, keyframe.op
         self.time, self.utc_us = keyframe.time, keyframe.utc_us
         self.rest = 0

@@ -251,6 +251,9 @@ class Keyframe(Record, frozen=True, kw_only=True, tag="keyframe"):
     its mirror, to let another join or to seek, bears the number of the last record that it holds.
     ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session. ``contents`` lists those that blocks hold,
     with their ancestors; every content below ``next_content`` was interned at some time, and may be held again.
+
+    A keyframe with ``since`` tells of the blocks only what a follower lacks that has them as of that record: ``blocks`` holds
+    the values of the blocks ``changed`` (u32, ascending) alone, in that order. It is an answer to a seek, never a record.
     """
 
     step: int
@@ -266,6 +269,8 @@ class Keyframe(Record, frozen=True, kw_only=True, tag="keyframe"):
     contents: Contents = Contents()
     next_content: int = 0
     audited: bool = False
+    since: int | None = None
+    changed: bytes = b""
 
 
 class Gap(Record, frozen=True, kw_only=True, tag="gap"):

@@ -12,13 +12,16 @@ from kvarium.errors import DamagedRecordingError
 from kvarium.heads import read_head
 from kvarium.recording import seek as seek_module
 from kvarium.recording import tables
+from kvarium.recording import trail as trail_module
 from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
+from kvarium_ledger.codec import FrameError
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Contents, Keyframe, Step, Text
 from tests.backend.hand_engine import BLOCKS, SIZE, HandEngine, decoded, hand_frames, hello, record_of
+from tests.backend.laid_over import laid_over
 from tests.backend.running_server import RunningServer, running
 from tests.plain_state import plain_state
 
@@ -95,6 +98,39 @@ def test_who_wants_no_contents_folds_to_the_same_blocks(
         assert left == msgspec.structs.replace(told, contents=Contents())
         assert folded(bare, last).verified
         refused = server.http.get(f"/api/sessions/{session}/seek", params={"record": 5, "contents": "some"})
+        assert refused.status_code == 422
+
+
+def test_who_has_an_earlier_keyframe_is_told_what_changed_since(
+    recorded: tuple[Path, str], frames: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seek_module, "_FAST_FORWARD_BYTES", -1)
+    monkeypatch.setattr(seek_module, "_PREPARED_BYTES", 0)
+    monkeypatch.setattr(trail_module, "_MOST", 100)
+    path, session = recorded
+    with running(path, read_only=True) as server:
+
+        def sought(record: int, **more: str | int) -> list[bytes]:
+            return server.bytes(f"/sessions/{session}/seek", record=record, ahead_bytes=0, **more)
+
+        # Opening it begins the trail.
+        assert server.http.get(f"/api/sessions/{session}/hello").status_code == 200
+        last = record_of(frames[-1])
+        early = decoded(sought(last // 2, contents="none")[0])
+        whole = sought(last, contents="none")
+        assert isinstance(early, Keyframe)
+        assert early.since is None
+        told = sought(last, contents="none", since=early.record)
+        state = laid_over(early, told[0])
+        assert early.record < state.record
+        assert told[1:] == frames[state.record + 1 :]
+        assert plain_state(folded([codec.seal(state), *told[1:]], last)) == plain_state(folded(frames, last))
+        # Who has nothing of use gets all of it, as does who wants the contents too.
+        assert sought(last, contents="none", since=last) == whole
+        assert decoded(sought(last, since=early.record)[0]).since is None
+        with pytest.raises(FrameError, match=f"what changed since record {early.record} is no state"):
+            Fold(BLOCKS, SIZE).load(decoded(told[0]))
+        refused = server.http.get(f"/api/sessions/{session}/seek", params={"record": last, "since": "early"})
         assert refused.status_code == 422
 
 

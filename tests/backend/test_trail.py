@@ -16,6 +16,7 @@ from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Contents, Gap
 from tests.backend.hand_engine import BLOCKS, SIZE, decoded, hand_frames, record_of
+from tests.backend.laid_over import laid_over
 
 Row = dict[str, Any]
 
@@ -81,11 +82,41 @@ def test_the_state_behind_each_chunk_is_the_exact_folds(
         assert b"".join(state.sealed(with_contents=False)) == codec.seal(bare)
         after = [frame for frame in frames if end < record_of(frame)][:7]
         state.advance([(codec.peek(frame)[0], record_of(frame), frame) for frame in after])
-    assert trail.before(chunks.ends[0], -1) is None
+    first = trail.before(chunks.ends[0], -1)
+    assert (first is None) == (chunks.ends[0] == record_of(frames[0]))
+    assert first is None or first.keyframe() == true[record_of(frames[0])]
     assert trail.before(chunks.ends[3] + 1, chunks.ends[3]) is None
 
 
-def test_behind_lost_records_it_goes_on_from_the_keyframe_there(rng: random.Random) -> None:
+@pytest.mark.parametrize("each", [1, 3, 12])
+def test_a_difference_laid_over_an_earlier_state_is_the_later_one(
+    each: int, rng: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trail_module, "_WHOLE_EACH", each)
+    monkeypatch.setattr(trail_module, "_MOST", 100)
+    frames = hand_frames(120, seed=rng.randrange(1000), actions=12)
+    chunks = Chunks(frames, rng)
+    trail = laid(chunks)
+    true = keyframes(frames)
+    for _ in range(40):
+        since, record = sorted(rng.choices(sorted(true), k=2))
+        found = trail.difference(record, since)
+        end = max((end for end in chunks.ends if end < record), default=-1)
+        if since > end:
+            assert found is None
+            continue
+        assert found is not None
+        assert (found.record, found.since, found.step) == (end, since, true[end].step)
+        whole = laid_over(true[since], b"".join(found.sealed()))
+        assert whole == msgspec.structs.replace(true[end], contents=Contents(), audited=False)
+    monkeypatch.setattr(trail_module, "_MOST", 0)
+    assert trail.difference(chunks.ends[-1] + 1, chunks.ends[0]) is None
+
+
+def test_behind_lost_records_it_goes_on_from_the_keyframe_there(
+    rng: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trail_module, "_MOST", 100)
     frames = hand_frames(80, seed=3, actions=12)
     fold = Fold(BLOCKS, SIZE, undoable=False)
     for frame in frames[:62]:
@@ -104,6 +135,9 @@ def test_behind_lost_records_it_goes_on_from_the_keyframe_there(rng: random.Rand
             assert state.keyframe() == true[end]
             known += end > last
     assert known > 1
+    behind = [end for end in chunks.ends if end > last + 1]
+    assert trail.difference(chunks.ends[-1] + 1, max(end for end in chunks.ends if end < first)) is None
+    assert trail.difference(chunks.ends[-1] + 1, behind[0]) is not None
 
 
 def test_records_that_were_not_stored_end_what_is_known_until_a_keyframe(rng: random.Random) -> None:

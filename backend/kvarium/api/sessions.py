@@ -118,6 +118,7 @@ async def seek(
     time: Number | None = None,
     ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 256 << 10,
     contents: Literal["all", "none"] = "all",
+    since: Number | None = None,
 ) -> Response:
     """A keyframe before the target, every frame after it through the target, and some ahead; packed.
 
@@ -125,7 +126,8 @@ async def seek(
     holds it. The headers tell which record that is, and the step that the state after it belongs to.
 
     With ``contents=none`` the keyframe need not tell the contents that blocks hold, their parents and so on up, which are a
-    third of it; the route of contents tells those of any.
+    third of it; the route of contents tells those of any. With ``since=R`` beside it, whoever has the blocks of the keyframe
+    of record R may get one that tells of them only what changed after it (a keyframe with the field ``since``); or a whole one.
     """
     if sum(target is not None for target in (step, record, op, time)) != 1:
         raise HTTPException(422, "give one of step, record, op and time")
@@ -143,7 +145,7 @@ async def seek(
                 target = step_at_time(reader, number, time)
             assert target is not None
             first, last = reader.records_of_step(number, target)
-        found = seeker.sought(number, first, last, ahead_bytes, with_contents=contents == "all")
+        found = seeker.sought(number, first, last, ahead_bytes, contents == "all", since)
         told = {
             "kvarium-step": str(step_after(found.frames, first, found.step)),
             "kvarium-record": str(first),

@@ -88,6 +88,25 @@ class Beside(NamedTuple):
             len(self.requests) + len(self.sequences) + len(self.pins)
         )
 
+    def keyframe(self, record: int) -> Keyframe:
+        """A keyframe of the state at ``record`` that tells neither blocks nor contents."""
+        pins = sorted(key for key, count in self.pins.items() for _ in range(count))
+        return msgspec.structs.replace(
+            self.frame,
+            record=record,
+            blocks=BlockColumns(),
+            tables=self.entries.columns(),
+            pins=PinColumns(
+                block=np.array([block for block, _ in pins], dtype="<u4").tobytes(),
+                pin=bytes(pin for _, pin in pins),
+            ),
+            requests=[row for _, row in sorted(self.requests.items())],
+            sequences=[row for _, row in sorted(self.sequences.items())],
+            contents=Contents(),
+            next_content=self.contents.next,
+            audited=False,
+        )
+
 
 class FastState:
     """A session's state at ``record``, held as arrays."""
@@ -201,23 +220,7 @@ class FastState:
             live, parents = self._contents.with_ancestors(content)
             if len(live):
                 columns["contents"] = {"content": live, "parent": parents}
-        pins = sorted(key for key, count in self._pins.items() for _ in range(count))
-        keyframe = msgspec.structs.replace(
-            self._frame,
-            record=self.record,
-            blocks=BlockColumns(),
-            tables=self._entries.columns(),
-            pins=PinColumns(
-                block=np.array([block for block, _ in pins], dtype="<u4").tobytes(),
-                pin=bytes(pin for _, pin in pins),
-            ),
-            requests=[row for _, row in sorted(self._requests.items())],
-            sequences=[row for _, row in sorted(self._sequences.items())],
-            contents=Contents(),
-            next_content=self._contents.next,
-            audited=False,
-        )
-        return keyframe, columns
+        return self.beside().keyframe(self.record), columns
 
     def advance(self, frames: Sequence[tuple[str, int, bytes]]) -> np.ndarray:
         """Go on over frames, each with its record's type and number, none of which is a gap; keyframes say nothing new.

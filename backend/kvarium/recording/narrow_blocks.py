@@ -32,10 +32,40 @@ class Changes(NamedTuple):
             blocks, tuple(_narrow(name, getattr(state, f"np_{name}")[blocks]) for name in BLOCK_COLUMNS)
         )
 
+    @classmethod
+    def merged(cls, parts: "Sequence[Changes]", num_blocks: int) -> "Changes":
+        """What ``parts`` come to, one after the other: of a block that several change, the last."""
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return cls(np.empty(0, dtype=np.uint32), tuple(np.empty(0, dtype="u1") for _ in BLOCK_COLUMNS))
+        blocks = np.concatenate([part.blocks for part in parts])
+        last = np.full(num_blocks, -1, dtype=np.int32)
+        last[blocks] = np.arange(len(blocks), dtype=np.int32)
+        found = np.flatnonzero(last >= 0).astype(np.uint32)
+        chosen = last[found]
+        return cls(
+            found,
+            tuple(
+                _joined([part.values[place] for part in parts])[chosen] for place in range(len(BLOCK_COLUMNS))
+            ),
+        )
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The values by the names of their columns."""
+        return dict(zip(BLOCK_COLUMNS, self.values, strict=True))
+
     @property
     def size(self) -> int:
         """How many bytes of memory it takes."""
         return self.blocks.nbytes + sum(column.nbytes for column in self.values)
+
+
+def _joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Columns end to end in a type that holds all: tickets as f64 where one of them is."""
+    if len({column.dtype.kind for column in columns}) > 1:
+        columns = [block_columns.wide(column) for column in columns]
+    return np.concatenate(columns)
 
 
 def _narrow(name: str, values: np.ndarray) -> np.ndarray:

@@ -73,18 +73,29 @@ class Seeker:
         return [b"".join(found.keyframe), *found.frames]
 
     def sought(
-        self, session: int, record: int, last: int, ahead_bytes: int, with_contents: bool = True
+        self,
+        session: int,
+        record: int,
+        last: int,
+        ahead_bytes: int,
+        with_contents: bool = True,
+        since: int | None = None,
     ) -> Sought:
         """What :meth:`seek` gives, its keyframe in pieces as they lie in memory.
 
-        Without contents those that the keyframe tells are left out where it is made here: finding them takes a while.
+        Without contents those that the keyframe tells are left out where it is made here: finding them takes a while. With ``since``
+        it may be one that tells of the blocks only what changed after that record (and no contents).
         """
         row = self.reader.session(session)
         first_record, last_record = row["first_record"], row["last_record"]
         if last_record is None or not first_record <= record <= last_record:
             held = "holds no records yet" if last_record is None else f"holds {first_record} to {last_record}"
             raise OutOfRangeError(f"record {record} is not in the recording, which {held}")
-        keyframe = self._keyframe(session, row["num_blocks"], record, ahead_bytes, with_contents)
+        keyframe = None
+        if since is not None and not with_contents:
+            keyframe = self._difference(session, row["num_blocks"], record, since)
+        if keyframe is None:
+            keyframe = self._keyframe(session, row["num_blocks"], record, ahead_bytes, with_contents)
         frames: list[bytes] = []
         ahead = 0
         previous = keyframe.record
@@ -153,13 +164,26 @@ class Seeker:
         least = self.reader.keyframe_record_before(session, record)
         if least is None or self._is_near(session, least, record, near_bytes):
             return None
+        return self._reached(session, num_blocks, record).before(record, least)
+
+    def _difference(self, session: int, num_blocks: int, record: int, since: int) -> _Begin | None:
+        """What changed since a record, where the trail knows it; it is not begun for that."""
+        if session not in self._trails:
+            return None
+        found = self._reached(session, num_blocks, record).difference(record, since)
+        if found is None or self.reader.bytes_between(session, found.record, record):
+            return None
+        return _Begin(found.record, found.step, found.sealed())
+
+    def _reached(self, session: int, num_blocks: int, record: int) -> Trail:
+        """The trail of a session, which has come to a record, or is on its way to one that is far."""
         trail = self._trail(session, num_blocks)
         if trail.walked < record:
             if self.reader.bytes_between(session, trail.walked, record) <= _WAIT_BYTES:
                 trail.reach(record)
             else:
                 trail.follow()
-        return trail.before(record, least)
+        return trail
 
     def _fast_forward(self, session: int, state: FastState, record: int, near_bytes: int) -> FastState:
         """Go on to about ``near_bytes`` of frames before ``record``: so much can be stepped back from there."""

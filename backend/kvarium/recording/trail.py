@@ -13,13 +13,14 @@ for it: what a seek walks alone, the next one walks again. Where it never comes 
 
 import logging
 import threading
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import KvariumError
+from kvarium.recording.difference import Difference
 from kvarium.recording.fast_forward import Beside, FastState
 from kvarium.recording.narrow_blocks import Changes, NarrowBlocks
 from kvarium.recording.reader import Frame, Reader
@@ -32,23 +33,26 @@ log = logging.getLogger(__name__)
 _WHOLE_EACH: Final = 16
 """Every so many stops one holds the whole state."""
 
+_MOST: Final = 0.5
+"""Where more than this part of all blocks changed, the whole state is as good."""
+
 
 class _Stop(NamedTuple):
-    """The state at ``record``: of the blocks the whole, or what changed since the stop before it; all else whole."""
+    """The state at ``record``: of the blocks what changed since the stop before it (None: nobody knows), or the whole, or both."""
 
     record: int
-    blocks: BlockColumns | Changes
+    changes: Changes | None
+    blocks: BlockColumns | None
     beside: Beside
 
     @property
     def size(self) -> int:
-        blocks = self.blocks
-        of_blocks = (
-            blocks.size
-            if isinstance(blocks, Changes)
-            else sum(len(getattr(blocks, name)) for name in BLOCK_COLUMNS)
-        )
-        return of_blocks + self.beside.size
+        size = self.beside.size
+        if self.changes is not None:
+            size += self.changes.size
+        if self.blocks is not None:
+            size += sum(len(getattr(self.blocks, name)) for name in BLOCK_COLUMNS)
+        return size
 
 
 class Trail:
@@ -110,11 +114,29 @@ class Trail:
         stop = self._stops[index]
         return FastState.of(stop.record, self._blocks_at(index), stop.beside)
 
+    def difference(self, record: int, since: int) -> Difference | None:
+        """The state at the last stop before ``record``, as what follows the state at the record ``since``.
+
+        None where that is not known: not behind a stop, later than the state, lost records between; or most blocks changed.
+        """
+        index = bisect_left(self._records, record) - 1
+        # Changes from a stop before ``since`` on are more than it takes, and as right.
+        base = bisect_right(self._records, since) - 1
+        if not 0 <= base <= index or since > self._records[index]:
+            return None
+        stop = self._stops[index]
+        changes = [each.changes for each in self._stops[base + 1 : index + 1]]
+        known = [each for each in changes if each is not None]
+        if len(known) < len(changes) or sum(len(each.blocks) for each in known) > self._num_blocks * _MOST:
+            return None
+        return Difference(stop.record, since, Changes.merged(known, self._num_blocks), stop.beside)
+
     def _blocks_at(self, index: int, *later: Changes) -> NarrowBlocks:
         """The blocks at a stop, and after some changes more."""
         changes: list[Changes] = []
-        while isinstance(blocks := self._stops[index].blocks, Changes):
-            changes.append(blocks)
+        while (blocks := (stop := self._stops[index]).blocks) is None:
+            assert stop.changes is not None
+            changes.append(stop.changes)
             index -= 1
         return NarrowBlocks(blocks, self._num_blocks, [*changes[::-1], *later])
 
@@ -146,11 +168,10 @@ class Trail:
                 self._walks.notify_all()
 
     def _walk(self, row: dict[str, Any]) -> None:
-        """Go on over a chunk, and leave a stop behind it."""
+        """Go on over a chunk, and leave a stop behind it, and behind the keyframe that the trail begins with."""
         state = self._state if row["first"] == self._walked + 1 else None
         # Until it has come behind the chunk: of what can't be applied it may have taken a half.
         self._state = None
-        is_known = state is not None
         passed: list[tuple[str, int, bytes]] = []
         for frame in self._reader.open_chunk(row, with_text=False):
             record = frame.head.record
@@ -159,12 +180,14 @@ class Trail:
                 passed.append((frame.head.type, record, frame.bytes))
                 continue
             # Behind lost records only a keyframe knows the state.
-            passed, is_known = [], False
+            passed = []
             state = self._begin(frame)
-        if state is not None:
-            changed = state.advance(passed) if passed else np.empty(0, dtype=np.uint32)
+            if state is not None:
+                self._leave(state, None)
+        if state is not None and state.record < row["last"]:
+            changed = state.advance(passed)
             state.record = int(row["last"])
-            self._leave(state, changed if is_known else None)
+            self._leave(state, changed)
         self._state = state
 
     def _begin(self, frame: Frame) -> FastState | None:
@@ -173,14 +196,15 @@ class Trail:
 
     def _leave(self, state: FastState, touched: np.ndarray | None) -> None:
         """Leave a stop. ``touched`` are the blocks that changed since the one before it; None: nobody knows."""
-        blocks: BlockColumns | Changes
+        changes: Changes | None = None
+        blocks: BlockColumns | None = None
         if touched is None:
             blocks = state.blocks.columns()
         else:
-            blocks = Changes.of(state.blocks, touched)
+            changes = Changes.of(state.blocks, touched)
             if len(self._stops) % _WHOLE_EACH == 0:
-                blocks = self._blocks_at(len(self._stops) - 1, blocks).told()
-        stop = _Stop(state.record, blocks, state.beside())
+                blocks = self._blocks_at(len(self._stops) - 1, changes).told()
+        stop = _Stop(state.record, changes, blocks, state.beside())
         self._stops.append(stop)
         self._records.append(state.record)
         self.bytes += stop.size

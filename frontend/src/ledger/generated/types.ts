@@ -371,6 +371,9 @@ export interface Control {
  * its mirror, to let another join or to seek, bears the number of the last record that it holds.
  * ``utc_us`` is the wall clock in µs since 1970 at ``time`` ns of the session. ``contents`` lists those that blocks hold,
  * with their ancestors; every content below ``next_content`` was interned at some time, and may be held again.
+ *
+ * A keyframe with ``since`` tells of the blocks only what a follower lacks that has them as of that record: ``blocks`` holds
+ * the values of the blocks ``changed`` (u32, ascending) alone, in that order. It is an answer to a seek, never a record.
  */
 export interface Keyframe {
   type: 'keyframe';
@@ -388,6 +391,8 @@ export interface Keyframe {
   contents?: Contents1;
   next_content?: number;
   audited?: boolean;
+  since?: number | null;
+  changed?: Uint8Array;
 }
 /**
  * The state of all blocks, a value a block: an **absent** column means its default for every block.
