@@ -52,6 +52,13 @@ def engine(
     load_format: Annotated[
         str, typer.Option(help="auto: the weights that are there; dummy: random ones, from a config alone.")
     ] = "auto",
+    attention_backend: Annotated[
+        str,
+        typer.Option(
+            help="The kernels: triton, torch, or auto: triton on CUDA, torch elsewhere. Triton on a CPU: only interpreted, with "
+            "TRITON_INTERPRET=1, to check it."
+        ),
+    ] = "auto",
     trace: Annotated[
         Path | None, typer.Option(help="Requests from a trace (JSON lines, Mooncake's format).")
     ] = None,
@@ -191,6 +198,7 @@ def engine(
         dtype=dtype,
         kv_cache_dtype=kv_cache_dtype,
         load_format=load_format,
+        attention_backend=attention_backend,
         trace=trace,
         speed=speed,
         mix=mix,

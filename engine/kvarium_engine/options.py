@@ -13,6 +13,7 @@ from websockets.uri import parse_uri
 from kvarium_engine.capacity import Capacity
 from kvarium_engine.engine import MEMORY_BACKENDS, EngineConfig
 from kvarium_engine.errors import UsageError
+from kvarium_engine.kernels.backend import Backend, choose_backend
 from kvarium_engine.memory.block_pool import FREE_ORDERS
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.reservation import RESERVE
@@ -72,6 +73,7 @@ class Options:
     dtype: str = "auto"
     kv_cache_dtype: str = "auto"
     load_format: str = "auto"
+    attention_backend: str = "auto"
     trace: Path | None = None
     speed: float = 1.0
     mix: bool | None = None
@@ -108,7 +110,8 @@ class Resolved:
     ``model`` is None for the null runner. ``step_ms`` is the time that one of its steps pretends to take, and that a step
     without work takes with any. ``sized`` is False where nothing says how large the pool is: on a card what is left of it
     then decides, once the model is loaded (:func:`resized`); else the sizes in ``config`` hold. ``gpu_memory_utilization``
-    is the share of a card that did decide. ``record_text`` is how much of text leaves the engine.
+    is the share of a card that did decide. ``attention_backend``: the kernels, known once there is a model on its device.
+    ``record_text`` is how much of text leaves the engine.
     """
 
     config: EngineConfig
@@ -121,6 +124,7 @@ class Resolved:
     record_text: str
     sized: bool = True
     gpu_memory_utilization: float | None = None
+    attention_backend: Backend | None = None
 
     @property
     def capacity(self) -> Capacity:
@@ -297,6 +301,7 @@ def _model(options: Options) -> ModelChoice | None:
             ("--dtype", options.dtype != "auto"),
             ("--kv-cache-dtype", options.kv_cache_dtype != "auto"),
             ("--load-format", options.load_format != "auto"),
+            ("--attention-backend", options.attention_backend != "auto"),
             ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes is not None),
             ("--gpu-memory-utilization", options.gpu_memory_utilization is not None),
         ):
@@ -307,7 +312,10 @@ def _model(options: Options) -> ModelChoice | None:
         raise UsageError(f"--runner null runs no model, but --model {options.model} is given")
     if options.gpu_memory_utilization is not None and not card_there():
         raise UsageError(NO_CARD)
-    return choose_model(options.model, options.dtype, options.kv_cache_dtype, options.load_format)
+    model = choose_model(options.model, options.dtype, options.kv_cache_dtype, options.load_format)
+    device = "cuda" if card_there() else "cpu"
+    choose_backend(options.attention_backend, device, options.block_size, model.geometry.head_dim)
+    return model
 
 
 def _workload(options: Options, model: ModelChoice | None) -> WorkloadName:

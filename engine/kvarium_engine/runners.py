@@ -9,6 +9,7 @@ from dataclasses import replace
 from kvarium_engine.capacity import GIB
 from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_cache_bytes
 from kvarium_engine.errors import UsageError
+from kvarium_engine.kernels.backend import choose_backend
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.geometry import FP8_NAME
 from kvarium_engine.model.null_runner import NullRunner
@@ -81,6 +82,10 @@ def _torch_runner(
         f"{'made at random' if model.load_format == 'dummy' else 'loaded'} in {time.monotonic() - loading:.1f} s"
     )
     vocabulary = load_tokenizer(model.folder)
+    backend = choose_backend(
+        options.attention_backend, device.type, resolved.config.block_size, model.geometry.head_dim
+    )
+    resolved = replace(resolved, attention_backend=backend)
     scales = None
     if model.kv_dtype == FP8_NAME:
         scales = kv_scales(model.folder, model.geometry.layers)
@@ -95,6 +100,7 @@ def _torch_runner(
             options.seed,
             KV_DTYPES[model.kv_dtype],
             scales,
+            backend,
         )
 
     if memory is not None and not resolved.sized:
@@ -110,6 +116,7 @@ def _torch_runner(
     if model.kv_dtype == FP8_NAME:
         told = "1, as the checkpoint tells none" if scales is None else "those of the checkpoint"
         say(f"keys and values are kept as {FP8_NAME}; their scales are {told}")
+    say(f"attention: the kernels of {backend}")
     say(f"{model.name} is ready after {time.monotonic() - began:.1f} s")
     foreign = sorted(token for token in runner.eos_tokens if not 0 <= token < runner.vocab_size)
     if foreign:

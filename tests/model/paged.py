@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 from transformers import PreTrainedModel
 
+from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.model import attention
 from kvarium_engine.model.batch import Batch
 from kvarium_engine.model.torch_runner import TorchRunner
@@ -41,8 +42,11 @@ class Paged(Mirrored):
         reserve: str | None = None,
         policy: str = "fcfs",
         free_order: str = "lru",
+        backend: Backend = "torch",
     ) -> None:
-        self.runner = TorchRunner(model, vocabulary, "test", num_blocks, block_size, seed, kv_dtype)
+        self.runner = TorchRunner(
+            model, vocabulary, "test", num_blocks, block_size, seed, kv_dtype, backend=backend
+        )
         super().__init__(
             num_blocks,
             block_size,

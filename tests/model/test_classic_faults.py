@@ -1,6 +1,7 @@
 """The classic faults of a KV cache, each planted here: the checks of the suite catch it, and pass without it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,8 +31,8 @@ def after_each_batch(monkeypatch: pytest.MonkeyPatch, change: Callable[[Batch, S
     """Let ``change`` spoil each batch that is made."""
     original = Batch.__init__
 
-    def spoiled(self: Batch, plan: StepPlan, block_size: int, device: torch.device) -> None:
-        original(self, plan, block_size, device)
+    def spoiled(self: Batch, plan: StepPlan, block_size: int, *more: Any) -> None:
+        original(self, plan, block_size, *more)
         change(self, plan, block_size)
 
     monkeypatch.setattr(Batch, "__init__", spoiled)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kvarium_engine.kernels.backend import choose_backend
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.scheduling.step_plan import Runner
 from kvarium_engine.vocabulary import Vocabulary
@@ -24,7 +25,8 @@ class LoadedModel:
         """A runner with a cache of so many blocks of so many tokens, on the same weights."""
         from kvarium_engine.model.torch_runner import TorchRunner
 
-        return TorchRunner(self.module, self.vocabulary, self.name, num_blocks, block_size)
+        backend = choose_backend("auto", self.module.device.type, block_size)
+        return TorchRunner(self.module, self.vocabulary, self.name, num_blocks, block_size, backend=backend)
 
 
 def load_for_bench(choice: ModelChoice) -> LoadedModel:

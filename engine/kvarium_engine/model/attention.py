@@ -2,7 +2,7 @@
 
     model.forward ─▶ layer i: q, k, v ─▶ paged_attention(module, q, k, v, …)
                                           ├─ write k, v to layer i's slots
-                                          └─ attend through the block tables
+                                          └─ attend through the block tables: attend_by_slots, or attend_by_tables in Triton
 
 transformers looks the function up by name (``ALL_ATTENTION_FUNCTIONS``, ``attn_implementation=NAME``) and gives it what any
 attention gets; which batch is computed, and in which cache, is told by :func:`attending` around the forward.
@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from transformers import AttentionInterface
 
+from kvarium_engine.kernels.fp8 import Scales
 from kvarium_engine.kernels.paged_attention import decode_attention, prefill_attention
 from kvarium_engine.kernels.write_kv import write_kv
 from kvarium_engine.model.batch import Batch
@@ -81,32 +82,88 @@ def paged_attention(
     sliding_window = kwargs["sliding_window"] if "sliding_window" in kwargs else window_of_config(module)
     if scaling is None:
         scaling = query.shape[-1] ** -0.5
-    write_kv(key[0].transpose(0, 1), value[0].transpose(0, 1), keys, values, batch.slots, scales)
-    rows = query[0].transpose(0, 1)
+    new_keys, new_values = key[0].transpose(0, 1), value[0].transpose(0, 1)
+    write_kv(new_keys, new_values, keys, values, batch.slots, scales, cache.backend)
+    attend = attend_by_tables if cache.backend == "triton" else attend_by_slots
+    return attend(query[0].transpose(0, 1), keys, values, batch, scaling, sliding_window, softcap, scales)[
+        None
+    ], None
+
+
+def attend_by_slots(
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    batch: Batch,
+    scaling: float,
+    sliding_window: int | None,
+    softcap: float | None,
+    scales: Scales,
+) -> torch.Tensor:
+    """The attention of a batch's tokens in torch, ``query`` ``[tokens, heads, head_dim]``: contexts are gathered."""
     parts: list[torch.Tensor] = []
     if batch.decodes:
         mask = batch.mask
         if sliding_window is not None:
             place = torch.arange(mask.shape[1], device=mask.device)
             mask = mask & (place >= batch.lengths[:, None] - sliding_window)
-        parts.append(
-            decode_attention(
-                rows[: batch.decodes], keys, values, batch.context, mask, scaling, softcap, scales
-            )
-        )
+        rows = query[: batch.decodes]
+        parts.append(decode_attention(rows, keys, values, batch.context, mask, scaling, softcap, scales))
     for chunk in batch.chunks:
         place = torch.arange(len(chunk.context), device=query.device)
         asked = place[chunk.start :, None]
         mask = place <= asked
         if sliding_window is not None:
             mask = mask & (place > asked - sliding_window)
-        parts.append(
-            prefill_attention(
-                rows[chunk.first : chunk.last], keys, values, chunk.context, mask, scaling, softcap, scales
-            )
+        rows = query[chunk.first : chunk.last]
+        parts.append(prefill_attention(rows, keys, values, chunk.context, mask, scaling, softcap, scales))
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def attend_by_tables(
+    query: torch.Tensor,
+    keys: torch.Tensor,
+    values: torch.Tensor,
+    batch: Batch,
+    scaling: float,
+    sliding_window: int | None,
+    softcap: float | None,
+    scales: Scales,
+) -> torch.Tensor:
+    """The same in Triton: one kernel for all decodes, one for all chunks, which read the pool where it is."""
+    from kvarium_engine.kernels import triton_decode, triton_prefill
+
+    out = query.new_empty(query.shape)
+    decodes = batch.decodes
+    if decodes:
+        triton_decode.decode_attention(
+            query[:decodes],
+            keys,
+            values,
+            batch.block_tables,
+            batch.lengths_i32,
+            scaling,
+            sliding_window,
+            softcap,
+            scales,
+            out[:decodes],
         )
-    out = parts[0] if len(parts) == 1 else torch.cat(parts)
-    return out[None], None
+    if decodes < len(query):
+        triton_prefill.prefill_attention(
+            query[decodes:],
+            keys,
+            values,
+            batch.chunk_tables,
+            batch.starts,
+            batch.chunk_lengths,
+            batch.longest_chunk,
+            scaling,
+            sliding_window,
+            softcap,
+            scales,
+            out[decodes:],
+        )
+    return out
 
 
 def window_of_config(module: torch.nn.Module) -> int | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import torch
 
+from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.copy_blocks import copy_blocks
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales
 from kvarium_engine.model.geometry import FP8_NAME, KV_DTYPE_BYTES, Geometry
@@ -21,8 +22,8 @@ KV_DTYPES = {name: FP8 if name == FP8_NAME else getattr(torch, name) for name in
 class KVCache:
     """Keys and values of ``num_blocks`` blocks on ``device``, as ``dtype``: the model's, or FP8 (e4m3).
 
-    ``scales``: of each layer, what its numbers are divided by in FP8; None: 1 everywhere. Raises what torch raises when
-    the memory is not there.
+    ``scales``: of each layer, what its numbers are divided by in FP8; None: 1 everywhere. ``backend``: the kernels that write and
+    read it. Raises what torch raises when the memory is not there.
     """
 
     def __init__(
@@ -33,7 +34,9 @@ class KVCache:
         dtype: torch.dtype,
         device: torch.device,
         scales: Sequence[Scales] | None = None,
+        backend: Backend = "torch",
     ) -> None:
+        self.backend = backend
         self.scales = list(scales) if scales is not None else [NO_SCALES] * geometry.layers
         assert len(self.scales) == geometry.layers, "a pair of scales for each layer"
         self.block_size = block_size
@@ -67,4 +70,4 @@ class KVCache:
         """Copy blocks, (source, target) each, in all layers."""
         if copies:
             sources, targets = zip(*copies, strict=True)
-            copy_blocks(self.pool, sources, targets)
+            copy_blocks(self.pool, sources, targets, self.backend)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import torch
 from transformers import PreTrainedModel
 
+from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.fp8 import Scales
 from kvarium_engine.model.adjust import Adjustment
 from kvarium_engine.model.attention import NAME
@@ -32,7 +33,7 @@ class TorchRunner:
     """Runs ``model`` where it lies, with a cache of ``num_blocks`` blocks.
 
     Its keys and values are of ``kv_dtype`` (None: of the model's), in FP8 with ``kv_scales``, a pair for each layer (None:
-    all are 1).
+    all are 1). The kernels of ``backend`` write and read them.
 
     The model must have been loaded with the attention function of :mod:`kvarium_engine.model.attention`
     (:func:`kvarium_engine.model.loader.load_model` does that); raises :class:`ValueError` otherwise. ``seed`` is used for
@@ -52,6 +53,7 @@ class TorchRunner:
         seed: int = 0,
         kv_dtype: torch.dtype | None = None,
         kv_scales: Sequence[Scales] | None = None,
+        backend: Backend = "torch",
     ) -> None:
         if model.config._attn_implementation != NAME:
             raise ValueError(f"the model attends by {model.config._attn_implementation!r}, not by {NAME!r}")
@@ -63,7 +65,7 @@ class TorchRunner:
         self.device = device_name(model.device)
         self.dtype = str(model.dtype).removeprefix("torch.")
         self.cache = KVCache(
-            self.geometry, num_blocks, block_size, kv_dtype or model.dtype, model.device, kv_scales
+            self.geometry, num_blocks, block_size, kv_dtype or model.dtype, model.device, kv_scales, backend
         )
         self.kv_bytes_per_block = self.cache.bytes_per_block
         self._module: PreTrainedModel | None = model.eval().requires_grad_(False)
@@ -73,7 +75,8 @@ class TorchRunner:
         """Run the step; see :class:`kvarium_engine.scheduling.step_plan.Runner`."""
         with torch.inference_mode():
             self.cache.copy(plan.copies)
-            logits = self.forward(Batch(plan, self.cache.block_size, self.cache.pool.device))
+            cache = self.cache
+            logits = self.forward(Batch(plan, cache.block_size, cache.pool.device, cache.backend))
             samples = list(samples_of(plan))
             if not samples:
                 return []
