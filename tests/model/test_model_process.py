@@ -104,6 +104,11 @@ def test_the_pool_is_sized_by_bytes_as_people_write_them(
         ({"runner": "null"}, "--runner null runs no model"),
         ({"dtype": "int4"}, "--dtype is auto, float32, bfloat16, float16, not 'int4'"),
         ({"kv_cache_dtype": "fp8_e5m2"}, "--kv-cache-dtype is auto, fp8, fp8_e4m3, not 'fp8_e5m2'"),
+        ({"attention_backend": "flash"}, "--attention-backend is auto, triton, torch, not 'flash'"),
+        (
+            {"attention_backend": "triton", "block_size": 2},
+            "takes blocks of 8 to 256 tokens, not --block-size 2",
+        ),
     ],
 )
 def test_what_does_not_fit_together_is_refused_in_one_line(
@@ -229,7 +234,7 @@ def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
         {"num_blocks": 77, "max_model_len": 200},
         {"kv_cache_memory_bytes": 1_000_000, "block_size": 8},
         {"dtype": "bfloat16", "num_blocks": 5},
-        {"kv_cache_dtype": "fp8", "kv_cache_memory_bytes": 1_000_000},
+        {"kv_cache_dtype": "fp8", "kv_cache_memory_bytes": 1_000_000, "attention_backend": "triton"},
     ],
 )
 def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
@@ -239,7 +244,8 @@ def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
     given: dict[str, object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    summed = capacity_of(Asked(str(folder), **given))  # type: ignore[arg-type]
+    sizes = {name: value for name, value in given.items() if name != "attention_backend"}
+    summed = capacity_of(Asked(str(folder), **sizes))  # type: ignore[arg-type]
     # The rest of 1 GiB is not needed to see that the sizes are the same.
     monkeypatch.setattr("kvarium_engine.model.torch_runner.KVCache", SmallCache)
     run = process.Process(options(folder, connect=backend.url, token=TOKEN, **given))
@@ -251,6 +257,7 @@ def test_the_report_and_the_handshake_tell_what_kvarium_capacity_tells(
     assert hello.num_blocks == facts["num_gpu_blocks"]
     assert hello.config["num_gpu_blocks_override"] == given.get("num_blocks")
     assert hello.config["gpu_memory_utilization"] is None
+    assert hello.config["attention_backend"] == given.get("attention_backend", "torch")
     for name in (
         "num_gpu_blocks",
         "kv_cache_bytes_per_token",
