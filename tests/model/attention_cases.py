@@ -69,18 +69,19 @@ def cases(kind: str, seed: int) -> Iterator[Case]:
             .transpose(0, 1)
             .to(dtype)
         )
+        size = 1.0 if dtype == torch.float16 else deal(1.0, 2.0**20, 2.0**-40)
         tables, pools = poisoned(
             rng, generator, counts, lengths, window, block_size, (kv_heads, head_dim), FP8 if fp8 else dtype
         )
         yield Case(
             f"head_dim {head_dim}, block_size {block_size}, {dtype}, fp8 {fp8}, softcap {cap}, window {window}, "
             f"{kv_heads} × {group} heads, {counts} of {lengths} tokens",
-            query if deal(False, True) else query.contiguous(),
+            (query if deal(False, True) else query.contiguous()) * size,
             *pools,
             tables,
             counts,
             lengths,
-            head_dim**-0.5 * rng.uniform(0.5, 4),
+            head_dim**-0.5 * rng.uniform(0.5, 4) / size,
             window,
             cap,
             (rng.uniform(0.2, 2), rng.uniform(0.2, 2)) if fp8 else NO_SCALES,

@@ -30,6 +30,7 @@ from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_tile import (
     NO_WINDOW,
     Tiling,
+    as_float16,
     as_numbers,
     bits_of,
     conversions,
@@ -75,7 +76,7 @@ def tiling(head_dim: int, itemsize: int) -> Tiling:
     # 16 KiB of keys and as much of values. The block table is read a stage ahead of them, so that five stages are two such pairs on
     # their way. In float32, which no tensor core takes, registers are what is short.
     if itemsize == 4:
-        return Tiling(32 if padded(head_dim) < 128 else 16, 8 if padded(head_dim) == 256 else 4, 3)
+        return Tiling(32, 4, 3) if padded(head_dim) < 128 else Tiling(16, 8, 3)
     return Tiling(min(128, 8192 // padded(head_dim)), 4, 5)
 
 
@@ -154,6 +155,9 @@ def decode_splits(
         mask=numbers,
         other=0,
     )
+    if FP8 and asked.dtype == tl.bfloat16:
+        asked, power = as_float16(asked)
+        score_scale = score_scale * power
     acc = tl.zeros([ROWS, HEAD_PAD], dtype=tl.float32)
     total = tl.zeros([ROWS], dtype=tl.float32)
     highest = tl.full([ROWS], float("-inf"), dtype=tl.float32)

@@ -31,6 +31,7 @@ from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_tile import (
     NO_WINDOW,
     Tiling,
+    as_float16,
     as_numbers,
     bits_of,
     conversions,
@@ -101,6 +102,9 @@ def prefill_chunks(
         mask=numbers,
         other=0,
     )
+    if FP8 and asked.dtype == tl.bfloat16:
+        asked, power = as_float16(asked)
+        score_scale = score_scale * power
     acc = tl.zeros([ROWS, HEAD_PAD], dtype=tl.float32)
     total = tl.zeros([ROWS], dtype=tl.float32)
     highest = tl.full([ROWS], float("-inf"), dtype=tl.float32)
@@ -141,7 +145,7 @@ KERNELS = {"prefill_chunks": prefill_chunks}
 def tiling(head_dim: int, itemsize: int) -> tuple[int, Tiling]:
     """Rows of a tile, and how positions are taken in, for heads of ``head_dim`` numbers of ``itemsize`` bytes."""
     if itemsize == 4:
-        return 32, Tiling(16, 8, 3)
+        return 32 if padded(head_dim) <= 128 else 16, Tiling(16, 8, 3)
     if padded(head_dim) <= 128:
         return 128, Tiling(64, 8, 3)
     return 64, Tiling(32, 8, 3)

@@ -82,7 +82,7 @@ def conversions(kv_dtype: str) -> Iterator[tuple[dict[str, object], tuple[int, .
 
 
 def wide(dtype: torch.dtype) -> bool:
-    """Must products of ``dtype`` be taken in float32? So it is in the interpreter."""
+    """Must products of ``dtype`` be taken in float32? So it is with bfloat16 in the interpreter."""
     return dtype == torch.bfloat16 and interpreted()
 
 
@@ -122,6 +122,20 @@ def as_numbers(tile, like, FP8: tl.constexpr, NATIVE_FP8: tl.constexpr):
             return from_e4m3(tile).to(like.dtype)
     else:
         return tile
+
+
+@triton.jit
+def as_float16(query):
+    """Rows of bfloat16 as float16, exactly but for what is 2¹⁵ times less than its row's largest, and by what they are to be multiplied.
+
+    FP8 becomes float16 in one instruction, and from there bfloat16 in a slow one for each number: so the few queries are converted
+    instead. Each is divided by a power of two first, so that none is too large.
+    """
+    numbers = query.to(tl.float32)
+    power = tl.max(tl.abs(numbers), 1).to(tl.int32, bitcast=True) & 0x7F800000
+    inverse = 0x7F000000 - power
+    halves = (numbers * inverse.to(tl.float32, bitcast=True)[:, None]).to(tl.float16)
+    return halves, power.to(tl.float32, bitcast=True)[:, None]
 
 
 @triton.jit
