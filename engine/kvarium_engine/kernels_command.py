@@ -62,12 +62,13 @@ def ls(as_json: Json = False) -> None:
 
 def compile_kernels(
     which: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--set",
-            help=f"single: {SINGLE}, in which each value of each setting comes; pairs: each pair of values; all: every one.",
+            help=f"single: {SINGLE}, in which each value of each setting comes (the default); pairs: each pair of values; "
+            "all: every one.",
         ),
-    ] = "single",
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="The same as --set all.")] = False,
     arch: Annotated[
         list[str] | None, typer.Option(help="Only for sm_80, sm_90 or sm_100; may be repeated.")
@@ -78,7 +79,13 @@ def compile_kernels(
     as_json: Json = False,
 ) -> None:
     """Compile the kernels for sm_80, sm_90 and sm_100, and tell registers and spills. No card is needed."""
-    _guarded(lambda: _compile("all" if every else which, arch or [], kernel or [], as_json))
+
+    def body() -> None:
+        if every and which not in (None, "all"):
+            raise UsageError(f"--all and --set {which} can't both hold: leave one of them out")
+        _compile("all" if every else which or "single", arch or [], kernel or [], as_json)
+
+    _guarded(body)
 
 
 def _compile(which: str, asked_archs: list[str], asked_kernels: list[str], as_json: bool) -> None:

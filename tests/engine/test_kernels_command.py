@@ -71,6 +71,7 @@ def test_each_value_of_each_setting_compiles_for_each_card(size: str, tmp_path: 
     ("arguments", "message"),
     [
         (["--set", "some"], "--set is single, pairs, all, not 'some'"),
+        (["--set", "pairs", "--all"], "--all and --set pairs can't both hold"),
         (["--arch", "sm_70"], "--arch is sm_80, sm_90, sm_100, not 'sm_70'"),
         (["--arch", "ninety"], "--arch is sm_80, sm_90, sm_100, not 'ninety'"),
     ],
@@ -95,29 +96,54 @@ def test_a_kernel_that_there_is_not_is_refused_with_those_that_there_are() -> No
 
 
 FAILING = """
-from kvarium_engine.kernels import compilation, variants
+from kvarium_engine import kernels_command
+from kvarium_engine.kernels.triton_copy_blocks import variants
 from kvarium_engine.kernels.variants import Variant
-from kvarium_engine.kernels.triton_copy_blocks import variants as good
-one = next(good())
-bad = Variant("copy_blocks", {"word_bytes": 3}, {**one.signature, "pool": "*fp8e4nv"}, {"BLOCK": 1000}, 4, 2)
+good = next(variants())
+bad = Variant("copy_blocks", {"word_bytes": 3}, {**good.signature, "pool": "*fp8e4nv"}, {"BLOCK": 1000}, 4, 2)
 if __name__ == "__main__":
-    variants.all_variants = lambda: [one, bad]
-    from kvarium_engine.kernels_command import compile_kernels
-    compile_kernels("all", False, ["90"], None, True)
+    kernels_command.all_variants = lambda: [good, bad]
+    kernels_command.compile_kernels("all", False, ["90"], None, True)
+"""
+
+CRASHING = """
+import os
+from kvarium_engine import kernels_command
+from kvarium_engine.kernels import compilation
+from kvarium_engine.kernels.variants import Variant
+compilation.kernels = lambda: os._exit(1)
+if __name__ == "__main__":
+    kernels_command.all_variants = lambda: [Variant("crash", {"dtype": "float32"}, {}, {})]
+    kernels_command.compile_kernels("all", False, ["90"], None, True)
 """
 
 
+def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A file, as each process of the compilation begins with what it holds."""
+    script = folder / "script.py"
+    script.write_text(text)
+    return subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+
+
 @pytest.mark.model
+@pytest.mark.timeout(900)
 def test_what_does_not_compile_is_named_and_the_rest_is_told(tmp_path: Path) -> None:
-    script = tmp_path / "failing.py"
-    script.write_text(FAILING)
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    done = run_script(FAILING, tmp_path)
     assert done.returncode == 1, done.stderr
     assert "kvarium kernels: copy_blocks (word_bytes 3, arch sm_90): " in done.stderr
     told = json.loads(done.stdout)
     assert (told["compiled"], told["failed"]) == (1, 1)
     good, bad = told["binaries"]
     assert good["registers"] > 0 and bad["error"]
+
+
+@pytest.mark.model
+@pytest.mark.timeout(900)
+def test_a_compiler_that_crashes_is_a_failure_that_is_named(tmp_path: Path) -> None:
+    done = run_script(CRASHING, tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "kvarium kernels: crash (dtype float32, arch sm_90): the compiler crashed\n" in done.stderr
+    assert json.loads(done.stdout)["failed"] == 1
 
 
 def test_without_triton_the_command_says_what_to_install(tmp_path: Path) -> None:
