@@ -1,8 +1,8 @@
 """How a card's memory is shared out, by vLLM's ``gpu_memory_utilization``: it bounds the whole engine, not the cache alone.
 
     total × utilization                                                         total
-    ├─ weights ─┬─ the largest step ─┬─ other ─┬─ keys and values ──────────────┤┄┄┄┄ left alone ┄┄┄┄┤
-                └ measured by a profiling run ─┘ └ what remains
+    ├─ weights ─┬─ the largest step ─┬─ CUDA graphs ─┬─ other ─┬─ keys and values ──────────────┤┄┄┄┄ left alone ┄┄┄┄┤
+                └ measured by a profiling run ────────────────┘ └ what remains
 
 *Other* is what the process takes beside its tensors: code of kernels, workspaces of libraries.
 """
@@ -44,7 +44,8 @@ class DeviceMemory(Protocol):
 class CardUse:
     """What an engine takes of a card of ``total`` bytes besides keys and values.
 
-    ``free``: what was free before it began; ``step``: what the largest step takes beside the weights, at its peak.
+    ``free``: what was free before it began; ``step``: what the largest step takes beside the weights, at its peak; ``graphs``: what
+    all CUDA graphs are estimated to take, 0 where none are recorded.
     """
 
     total: int
@@ -52,17 +53,20 @@ class CardUse:
     weights: int
     step: int
     other: int = 0
+    graphs: int = 0
 
     @property
     def needed(self) -> int:
         """Bytes that the engine takes without a cache."""
-        return self.weights + self.step + self.other
+        return self.weights + self.step + self.graphs + self.other
 
     def told(self, utilization: float) -> str:
         """The shares, for a person."""
         return (
             f"{utilization:g} of {self.total / GIB:.2f} GiB are {self.total * utilization / GIB:.2f}: weights "
-            f"{self.weights / GIB:.2f}, largest step {self.step / GIB:.2f}, other {self.other / GIB:.2f}"
+            f"{self.weights / GIB:.2f}, largest step {self.step / GIB:.2f}, "
+            + (f"CUDA graphs {self.graphs / GIB:.2f}, " if self.graphs else "")
+            + f"other {self.other / GIB:.2f}"
         )
 
 

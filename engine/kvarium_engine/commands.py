@@ -98,6 +98,20 @@ def engine(
             "keys and values. Default 0.9."
         ),
     ] = None,
+    enforce_eager: Annotated[
+        bool,
+        typer.Option(
+            "--enforce-eager", help="Record no CUDA graphs: on a card, decodes are launched kernel by kernel."
+        ),
+    ] = False,
+    cudagraph_capture_sizes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZES",
+            help="Batch sizes of decodes that are recorded as CUDA graphs, as 1,2,4,8; a smaller batch is padded. Default: 1, 2, "
+            "4, then each 8 to 256 and each 16 to 512, up to --max-num-seqs.",
+        ),
+    ] = None,
     block_size: Annotated[int, typer.Option(help="Tokens a block: a power of two from 1 to 256.")] = 16,
     max_num_batched_tokens: Annotated[
         int | None, typer.Option(help="Tokens a step. Default: 2048, or --max-num-seqs where that is more.")
@@ -206,6 +220,8 @@ def engine(
         num_blocks=num_gpu_blocks_override,
         kv_cache_memory_bytes=kv_cache_memory_bytes,
         gpu_memory_utilization=gpu_memory_utilization,
+        enforce_eager=enforce_eager,
+        cudagraph_capture_sizes=cudagraph_capture_sizes,
         block_size=block_size,
         max_num_batched_tokens=max_num_batched_tokens,
         max_num_seqs=max_num_seqs,

@@ -17,6 +17,7 @@ from kvarium_engine.kernels.backend import Backend, choose_backend
 from kvarium_engine.memory.block_pool import FREE_ORDERS
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.memory.reservation import RESERVE
+from kvarium_engine.model.capture_sizes import chosen_sizes
 from kvarium_engine.model.choice import ModelChoice, choose_model
 from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool_size, size_for_model
 from kvarium_engine.scheduling.config import MOST_AGING, PRIORITY_AGING, SchedulerConfig
@@ -81,6 +82,8 @@ class Options:
     num_blocks: int | None = None
     kv_cache_memory_bytes: int | None = None
     gpu_memory_utilization: float | None = None
+    enforce_eager: bool = False
+    cudagraph_capture_sizes: str | None = None
     block_size: int = 16
     max_num_batched_tokens: int | None = None
     max_num_seqs: int | None = None
@@ -110,7 +113,8 @@ class Resolved:
     ``model`` is None for the null runner. ``step_ms`` is the time that one of its steps pretends to take, and that a step
     without work takes with any. ``sized`` is False where nothing says how large the pool is: on a card what is left of it
     then decides, once the model is loaded (:func:`resized`); else the sizes in ``config`` hold. ``gpu_memory_utilization``
-    is the share of a card that did decide. ``attention_backend``: the kernels, known once there is a model on its device.
+    is the share of a card that did decide. ``attention_backend``: the kernels, known once there is a model on its device;
+    ``capture_sizes``: of which decodes CUDA graphs are recorded, where it is a card's.
     ``record_text`` is how much of text leaves the engine.
     """
 
@@ -125,6 +129,7 @@ class Resolved:
     sized: bool = True
     gpu_memory_utilization: float | None = None
     attention_backend: Backend | None = None
+    capture_sizes: tuple[int, ...] = ()
 
     @property
     def capacity(self) -> Capacity:
@@ -184,6 +189,11 @@ def resolve(options: Options) -> Resolved:
         )
     except ValueError as error:
         raise UsageError(str(error)) from None
+    capture_sizes: tuple[int, ...] = ()
+    if model is not None:
+        capture_sizes = chosen_sizes(
+            options.cudagraph_capture_sizes, options.enforce_eager, scheduler.max_num_seqs
+        )
     config = EngineConfig(
         num_blocks=num_blocks,
         block_size=options.block_size,
@@ -219,6 +229,7 @@ def resolve(options: Options) -> Resolved:
         else _is_loopback(options.connect),
         record_text=record_text,
         sized=model is None or (options.num_blocks or options.kv_cache_memory_bytes) is not None,
+        capture_sizes=capture_sizes,
     )
 
 
@@ -304,6 +315,8 @@ def _model(options: Options) -> ModelChoice | None:
             ("--attention-backend", options.attention_backend != "auto"),
             ("--kv-cache-memory-bytes", options.kv_cache_memory_bytes is not None),
             ("--gpu-memory-utilization", options.gpu_memory_utilization is not None),
+            ("--enforce-eager", options.enforce_eager),
+            ("--cudagraph-capture-sizes", options.cudagraph_capture_sizes is not None),
         ):
             if given:
                 raise UsageError(f"{option} is a model's: give one with --model")
@@ -312,6 +325,10 @@ def _model(options: Options) -> ModelChoice | None:
         raise UsageError(f"--runner null runs no model, but --model {options.model} is given")
     if options.gpu_memory_utilization is not None and not card_there():
         raise UsageError(NO_CARD)
+    if options.cudagraph_capture_sizes is not None and not card_there():
+        raise UsageError(
+            f"--cudagraph-capture-sizes {options.cudagraph_capture_sizes} is of CUDA graphs, and there is no CUDA device here"
+        )
     model = choose_model(options.model, options.dtype, options.kv_cache_dtype, options.load_format)
     device = "cuda" if card_there() else "cpu"
     choose_backend(options.attention_backend, device, options.block_size, model.geometry.head_dim)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kvarium_engine.capacity import GIB
-from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, DeviceMemory, kv_cache_bytes
+from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, CardUse, DeviceMemory, kv_cache_bytes
 from kvarium_engine.errors import UsageError
 from kvarium_engine.kernels.backend import choose_backend
+from kvarium_engine.model.capture_sizes import CaptureError
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.model.geometry import FP8_NAME
 from kvarium_engine.model.null_runner import NullRunner
-from kvarium_engine.model.profiling import measure
+from kvarium_engine.model.profiling import CardRunner, measure
 from kvarium_engine.options import NO_CARD, Options, Resolved, resized
 from kvarium_engine.pool_size import longest_sequence
 from kvarium_engine.scheduling.step_plan import Runner
@@ -103,14 +104,19 @@ def _torch_runner(
             backend,
         )
 
+    if device.type != "cuda":
+        resolved = replace(resolved, capture_sizes=())
+    use = None
     if memory is not None and not resolved.sized:
-        resolved = _sized_by_card(options, resolved, memory, free, weights, make, say)
+        resolved, use = _sized_by_card(options, resolved, memory, free, weights, make, say)
     pool = resolved.capacity
     with _memory_that_may_lack(
         f"{pool.num_blocks:,} blocks of keys and values ({pool.bytes / GIB:.1f} GiB) do not fit on {where}: give fewer "
         "with --num-gpu-blocks-override or --kv-cache-memory-bytes"
     ):
         runner = make(pool.num_blocks)
+    if memory is not None and resolved.capture_sizes:
+        _capture(runner, resolved, memory, use, say)
     for line in pool.lines(resolved.config.reservation):
         say(line)
     if model.kv_dtype == FP8_NAME:
@@ -135,10 +141,10 @@ def _sized_by_card(
     memory: DeviceMemory,
     free: int,
     weights: int,
-    make: Callable[[int], Runner],
+    make: Callable[[int], CardRunner],
     say: Callable[[str], None],
-) -> Resolved:
-    """The sizes with the pool that the card has room for, beside the weights and the largest step."""
+) -> tuple[Resolved, CardUse]:
+    """The sizes with the pool that the card has room for, beside the weights, the largest step and CUDA graphs; and what those take."""
     utilization = options.gpu_memory_utilization or GPU_MEMORY_UTILIZATION
     config = resolved.config
     assert resolved.model is not None
@@ -148,10 +154,38 @@ def _sized_by_card(
         f"the largest step ({limits.max_num_batched_tokens:,} tokens, {limits.max_num_seqs:,} sequences) does not fit "
         f"beside {weights / GIB:.2f} GiB of weights on {memory.device}: lower --max-num-batched-tokens and --max-num-seqs"
     ):
-        use = measure(make, limits, config.block_size, memory, free, weights)
+        use = measure(make, limits, config.block_size, memory, free, weights, resolved.capture_sizes)
     resolved = resized(options, resolved, kv_cache_bytes(use, utilization), utilization)
     say(f"memory of {memory.device}: {use.told(utilization)} GiB")
-    return resolved
+    return resolved, use
+
+
+def _capture(
+    runner: CardRunner,
+    resolved: Resolved,
+    memory: DeviceMemory,
+    use: CardUse | None,
+    say: Callable[[str], None],
+) -> None:
+    """Record decodes as CUDA graphs, and tell what they take beside what was set aside for them in ``use``."""
+    sizes = resolved.capture_sizes
+    began = time.monotonic()
+    before = memory.free()
+    try:
+        with _memory_that_may_lack(
+            f"CUDA graphs of decodes up to {sizes[-1]} do not fit on {memory.device} beside the pool: lower "
+            "--gpu-memory-utilization, give fewer --cudagraph-capture-sizes, or --enforce-eager"
+        ):
+            runner.capture(sizes, resolved.config.scheduler.max_model_len)
+    except CaptureError as error:
+        say(f"decodes run without CUDA graphs: {error}")
+        return
+    memory.reset_peak()  # what recording them took is given back
+    estimate = "" if use is None else f"; {use.graphs / GIB:.2f} GiB were set aside for them"
+    say(
+        f"CUDA graphs: decodes of {len(sizes)} size{'s' * (len(sizes) > 1)} up to {sizes[-1]} recorded in "
+        f"{time.monotonic() - began:.1f} s, {max(0, before - memory.free()) / GIB:.2f} GiB{estimate}"
+    )
 
 
 @contextlib.contextmanager

@@ -1,5 +1,7 @@
 """A card's memory: what the engine's share of it leaves for keys and values, and the profiling run that measures the rest."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from kvarium_engine.capacity import GIB
 from kvarium_engine.card_memory import CardUse, kv_cache_bytes
 from kvarium_engine.errors import UsageError
+from kvarium_engine.model.capture_sizes import CaptureError
 from kvarium_engine.model.profiling import largest_steps, measure, scratch_blocks
 from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.scheduling.step_plan import StepPlan
@@ -16,6 +19,9 @@ def test_the_share_bounds_weights_and_activations_too() -> None:
     use = CardUse(total=80 * GIB, free=79 * GIB, weights=15 * GIB, step=2 * GIB, other=GIB)
     assert kv_cache_bytes(use, 0.5) == 40 * GIB - 18 * GIB
     assert use.told(0.5) == "0.5 of 80.00 GiB are 40.00: weights 15.00, largest step 2.00, other 1.00"
+    graphs = replace(use, graphs=3 * GIB)
+    assert kv_cache_bytes(graphs, 0.5) == 40 * GIB - 21 * GIB
+    assert "largest step 2.00, CUDA graphs 3.00, other 1.00" in graphs.told(0.5)
 
 
 def test_nothing_that_remains_is_told_with_the_numbers() -> None:
@@ -48,11 +54,11 @@ def test_a_card_that_others_use_is_told_with_a_share_that_works() -> None:
 
 @given(
     total=st.integers(1, 1 << 40),
-    shares=st.tuples(*[st.integers(0, 1 << 38)] * 3),
+    shares=st.tuples(*[st.integers(0, 1 << 38)] * 4),
     utilization=st.floats(0.01, 1.0),
 )
 def test_the_engine_never_passes_its_share(
-    total: int, shares: tuple[int, int, int], utilization: float
+    total: int, shares: tuple[int, int, int, int], utilization: float
 ) -> None:
     use = CardUse(total, total, *shares)
     try:
@@ -97,10 +103,10 @@ class Memory:
     def __init__(self, total: int, taken_by_others: int) -> None:
         self.total = total
         self.others = taken_by_others
-        self.tensors = self.most = self.outside = 0
+        self.tensors = self.most = self.outside = self.graphs = 0
 
     def free(self) -> int:
-        return self.total - self.others - self.outside - self.tensors
+        return self.total - self.others - self.outside - self.graphs - self.tensors
 
     def held(self) -> int:
         return self.tensors
@@ -133,8 +139,20 @@ class Runner:
         self.memory.take(-count)
         return []
 
+    def capture(self, sizes: tuple[int, ...], max_model_len: int) -> None:
+        """The largest graph takes 5,000 bytes of the card, each other 300, as long as they are there."""
+        self.memory.graphs = 5000 + 300 * (len(sizes) - 1)
+
     def close(self) -> None:
+        self.memory.graphs = 0
         self.memory.take(-self.cache)
+
+
+class Uncapturable(Runner):
+    """Its forward looks at its numbers."""
+
+    def capture(self, sizes: tuple[int, ...], max_model_len: int) -> None:
+        raise CaptureError("a decode of 8 can't be recorded")
 
 
 def test_the_profiling_run_measures_the_step_alone_and_leaves_nothing() -> None:
@@ -151,3 +169,21 @@ def test_the_profiling_run_measures_the_step_alone_and_leaves_nothing() -> None:
     )
     assert use == CardUse(10_000_000, 9_999_000, 70_000, 10 * 2048 + 1000 * 64, 500)
     assert memory.tensors == memory.most == 70_000
+
+
+@pytest.mark.parametrize(("sizes", "expected"), [((8,), 5000), ((4, 8), 5300), ((1, 2, 4, 8), 5900)])
+def test_graphs_are_estimated_from_the_two_largest(sizes: tuple[int, ...], expected: int) -> None:
+    memory = Memory(total=10_000_000, taken_by_others=1000)
+    use = measured(Runner, memory, sizes)
+    assert (use.graphs, use.step) == (expected, 10 * 2048 + 1000 * 64)
+    assert memory.tensors == memory.graphs == 0, "nothing of them is left"
+
+
+def test_graphs_that_can_not_be_captured_take_nothing() -> None:
+    use = measured(Uncapturable, Memory(total=10_000_000, taken_by_others=1000), (4, 8))
+    assert use.graphs == 0
+
+
+def measured(kind: type[Runner], memory: Memory, sizes: tuple[int, ...]) -> CardUse:
+    limits = SchedulerConfig(max_num_batched_tokens=2048, max_num_seqs=64, max_model_len=1024)
+    return measure(lambda blocks: kind(memory, blocks), limits, 16, memory, memory.free(), 0, sizes)  # type: ignore[arg-type, return-value]

@@ -11,10 +11,12 @@ from transformers import PreTrainedModel
 
 from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.fp8 import Scales
+from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.model.adjust import Adjustment
 from kvarium_engine.model.attention import NAME
 from kvarium_engine.model.batch import Batch, Sample, samples_of
 from kvarium_engine.model.candidates import Beam, candidates
+from kvarium_engine.model.cuda_graphs import CudaRecorder, DecodeGraphs, Recorder
 from kvarium_engine.model.forward import forward
 from kvarium_engine.model.geometry import Geometry, geometry_of
 from kvarium_engine.model.kv_cache import KVCache
@@ -69,6 +71,8 @@ class TorchRunner:
         )
         self.kv_bytes_per_block = self.cache.bytes_per_block
         self._module: PreTrainedModel | None = model.eval().requires_grad_(False)
+        self.graphs: DecodeGraphs | None = None
+        """What decodes are launched by; None: one kernel after the other."""
         self._seed = seed
 
     def execute(self, plan: StepPlan) -> list[int]:
@@ -97,7 +101,22 @@ class TorchRunner:
             return tokens
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        """Compute a batch: keys and values go to their slots; the logits ``[rows, vocabulary]`` of its ``rows`` come back."""
+        """Compute a batch: keys and values go to their slots; the logits ``[rows, vocabulary]`` of its ``rows`` come back.
+
+        They are good until the next batch.
+        """
+        if self.graphs is not None and (logits := self.graphs.replay(batch)) is not None:
+            return logits
+        return self._eager(batch)
+
+    def capture(self, sizes: tuple[int, ...], max_model_len: int, recorder: Recorder | None = None) -> None:
+        """See :meth:`kvarium_engine.model.profiling.CardRunner.capture`; ``recorder`` None: one of CUDA graphs."""
+        self.graphs = None
+        device = self.cache.pool.device
+        blocks = blocks_for(max_model_len, self.cache.block_size)
+        self.graphs = DecodeGraphs(self._eager, sizes, blocks, device, recorder or CudaRecorder(device))
+
+    def _eager(self, batch: Batch) -> torch.Tensor:
         module = self._module
         assert module is not None, "the runner was closed"
         return forward(module, batch, self.cache)
@@ -141,7 +160,8 @@ class TorchRunner:
         )
 
     def close(self) -> None:
-        """Let go of the model; the process that ends gives the memory back."""
+        """Let go of the model and of its graphs; the process that ends gives the memory back."""
+        self.graphs = None
         self._module = None
 
 
