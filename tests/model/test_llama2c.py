@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kvarium_engine.errors import UsageError
-from tests.model.llama2c import BOS, Llama2cTokens, load_llama2c
+from kvarium_engine.model.llama2c import BOS, Llama2cTokens, load_llama2c
 from tests.model.paged import Paged, check_tokens, generate
 
 KNOWN = (

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kvarium_engine.bench.commands import MODEL, AsJson, columns, print_facts, refusals_of, size_named
+from kvarium_engine.bench.columns import columns
+from kvarium_engine.bench.commands import MODEL, AsJson, print_facts, refusals_of, size_named
 from kvarium_engine.bench.loading import load_for_bench
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model

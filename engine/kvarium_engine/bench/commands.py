@@ -1,8 +1,8 @@
-"""What the commands of all benches have in common: a model, a size, refusals in one line, and columns or JSON at the end."""
+"""What the commands of all benches have in common: a model, a size, refusals in one line, and a table or JSON at the end."""
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, TypeVar
 
@@ -38,15 +38,3 @@ def refusals_of(bench: str) -> Iterator[None]:
 def print_facts(facts: Mapping[str, Any], as_json: bool, table: Callable[[Any], str]) -> None:
     """For a script as JSON, or for a person by ``table``."""
     print(json.dumps(facts) if as_json else table(facts), flush=True)
-
-
-def columns(rows: Sequence[Sequence[str]], left: int = 0) -> list[str]:
-    """A line a row: columns as wide as their widest cell, the first ``left`` of them flush left, the others flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if number < left else cell.rjust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
