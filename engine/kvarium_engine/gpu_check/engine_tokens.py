@@ -49,7 +49,13 @@ def compare(geometry: RealGeometry, dtype: torch.dtype, device: str) -> Facts:
     vocabulary = model.config.vocab_size
     prompts = [random_prompts(1, length, vocabulary, seed=length)[0] for length in lengths]
     # A budget that cuts the longest prompts into chunks, beside which others decode.
-    driver = Driver(model, len(prompts), max(lengths) + made + 1, budget=128 if device == "cuda" else 16)
+    driver = Driver(
+        model,
+        len(prompts),
+        max(lengths) + made + 1,
+        budget=128 if device == "cuda" else 16,
+        capture_sizes=(1, 6),  # so that a batch is padded
+    )
     answers = driver.greedy(prompts, made)
     driver.close()
     gaps = [

@@ -12,7 +12,14 @@ from functools import cache
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, Gemma2Config, LlamaConfig, PreTrainedModel, Qwen2Config
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma2Config,
+    LlamaConfig,
+    PreTrainedConfig,
+    PreTrainedModel,
+    Qwen2Config,
+)
 
 from kvarium_engine.model.attention import NAME
 
@@ -100,23 +107,19 @@ GEOMETRIES = (LLAMA, QWEN, GEMMA)
 SMALL_VOCABULARY = 512
 
 
+def config_of(geometry: RealGeometry, layers: int, device: str) -> PreTrainedConfig:
+    """Its config with so many layers; for a CPU with its small sizes."""
+    cut = {} if device == "cuda" else geometry.small | {"vocab_size": SMALL_VOCABULARY}
+    told = {"bos_token_id": 0, "eos_token_id": 1, "pad_token_id": 0, "tie_word_embeddings": geometry is GEMMA}
+    config: PreTrainedConfig = geometry.config(**geometry.sizes | cut | told, num_hidden_layers=layers)
+    return config
+
+
 def random_model(
     geometry: RealGeometry, layers: int, dtype: torch.dtype, device: str, seed: int = 0
 ) -> PreTrainedModel:
-    """The model with so many layers, for paged attention; on a CPU with its small sizes. None of torch's generators is moved."""
-    sizes = (
-        geometry.sizes
-        if device == "cuda"
-        else geometry.sizes | geometry.small | {"vocab_size": SMALL_VOCABULARY}
-    )
-    config = geometry.config(
-        **sizes,
-        num_hidden_layers=layers,
-        tie_word_embeddings=geometry is GEMMA,
-        bos_token_id=0,
-        eos_token_id=1,
-        pad_token_id=0,
-    )
+    """The model with so many layers, for paged attention. None of torch's generators is moved."""
+    config = config_of(geometry, layers, device)
     with torch.random.fork_rng(), torch.device(device):
         torch.manual_seed(seed)
         model = AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation=NAME)

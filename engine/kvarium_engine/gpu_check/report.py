@@ -28,7 +28,7 @@ def figures(facts: dict[str, Any]) -> dict[str, Any]:
     """The figures that matter; None where a part did not come so far."""
     loads = facts.get("decode_bandwidth", {}).get("loads", [])
     batches = facts.get("step_time", {}).get("batches", [])
-    made = facts.get("throughput", {})
+    made = facts.get("throughput", {}) | facts.get("continuous_batching", {})
     return {
         "decode_bandwidth_share": max((load["share"] for load in loads), default=None),
         "step_ms": {
