@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import ROOT
 
 # The parts of kvarium_engine that run a model may import torch; but for these, which are of use without it.
-MAY_NEED_TORCH = ("kvarium_engine.kernels.", "kvarium_engine.model.")
+MAY_NEED_TORCH = ("kvarium_engine.kernels.", "kvarium_engine.model.", "kvarium_engine.gpu_check.")
 WITHOUT_IT = (
     "null_runner",
     "seeded_tokens",
@@ -27,6 +27,14 @@ WITHOUT_IT = (
     "backend",
     "variants",
     "covering",
+    "capture_sizes",
+    "profiling",
+    "part",
+    "supervisor",
+    "worker",
+    "report",
+    "check",
+    "command",
 )
 
 LEDGER = {"msgspec", "numpy", "websockets"}

@@ -14,7 +14,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from kvarium_engine.bench.commands import MODEL, AsJson, columns, print_facts, refusals_of, size_named
+from kvarium_engine.bench.columns import columns
+from kvarium_engine.bench.commands import MODEL, AsJson, print_facts, refusals_of, size_named
 from kvarium_engine.bench.ledger_cost import Trial, compare
 from kvarium_engine.bench.loading import load_for_bench
 from kvarium_engine.bench.pool_race import BLOCKS_A_CALL, Race, race

@@ -43,12 +43,14 @@ class Worker:
             env={**os.environ, "PYTHONPATH": path},
         )
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
+        with self._process.stdout as lines:
+            for line in lines:
+                self._lines.put(line)
         self._lines.put(None)
 
     def line(self, seconds: float) -> Told | None:
@@ -73,6 +75,7 @@ class Worker:
         """End it, if it has not ended; its exit status."""
         if self._process.poll() is None:
             self._process.kill()
+        self._reader.join(timeout=5)
         return self._process.wait()
 
 
