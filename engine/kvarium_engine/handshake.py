@@ -67,6 +67,7 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
             "load_format": None if model is None else model.load_format,
             "kv_cache_dtype": None if model is None else model.kv_dtype,
             "attention_backend": resolved.attention_backend,
+            "max_cudagraph_capture_size": max(resolved.capture_sizes, default=None),
             "eos_token": _told(runner.eos_tokens),
             "chat_template": runner.vocabulary is not None and runner.vocabulary.has_chat_template,
         },

@@ -104,7 +104,9 @@ def _torch_runner(
             backend,
         )
 
-    if device.type != "cuda":
+    if (
+        memory is None or backend != "triton"
+    ):  # contexts that torch gathers differ in length from step to step
         resolved = replace(resolved, capture_sizes=())
     use = None
     if memory is not None and not resolved.sized:
@@ -116,7 +118,7 @@ def _torch_runner(
     ):
         runner = make(pool.num_blocks)
     if memory is not None and resolved.capture_sizes:
-        _capture(runner, resolved, memory, use, say)
+        resolved = _capture(runner, resolved, memory, use, say)
     for line in pool.lines(resolved.config.reservation):
         say(line)
     if model.kv_dtype == FP8_NAME:
@@ -166,26 +168,27 @@ def _capture(
     memory: DeviceMemory,
     use: CardUse | None,
     say: Callable[[str], None],
-) -> None:
+) -> Resolved:
     """Record decodes as CUDA graphs, and tell what they take beside what was set aside for them in ``use``."""
     sizes = resolved.capture_sizes
     began = time.monotonic()
     before = memory.free()
-    try:
-        with _memory_that_may_lack(
-            f"CUDA graphs of decodes up to {sizes[-1]} do not fit on {memory.device} beside the pool: lower "
-            "--gpu-memory-utilization, give fewer --cudagraph-capture-sizes, or --enforce-eager"
-        ):
+    with _memory_that_may_lack(
+        f"CUDA graphs of decodes up to {sizes[-1]} do not fit on {memory.device} beside the pool: lower "
+        "--gpu-memory-utilization, give fewer --cudagraph-capture-sizes, or --enforce-eager"
+    ):
+        try:
             runner.capture(sizes, resolved.config.scheduler.max_model_len)
-    except CaptureError as error:
-        say(f"decodes run without CUDA graphs: {error}")
-        return
+        except CaptureError as error:
+            say(f"decodes run without CUDA graphs: {error}")
+            return replace(resolved, capture_sizes=())
     memory.reset_peak()  # what recording them took is given back
     estimate = "" if use is None else f"; {use.graphs / GIB:.2f} GiB were set aside for them"
     say(
         f"CUDA graphs: decodes of {len(sizes)} size{'s' * (len(sizes) > 1)} up to {sizes[-1]} recorded in "
         f"{time.monotonic() - began:.1f} s, {max(0, before - memory.free()) / GIB:.2f} GiB{estimate}"
     )
+    return resolved
 
 
 @contextlib.contextmanager

@@ -2,7 +2,7 @@
 
 import json
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from kvarium_engine.capacity_command import Asked, capacity_of
 from kvarium_engine.commands import register
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.choice import choose_model
+from kvarium_engine.model.cuda_graphs import Recording
 from kvarium_engine.model.geometry import Geometry, read_config
 from kvarium_engine.model.kv_cache import KVCache
 from kvarium_engine.model.loader import load_model
@@ -26,6 +27,7 @@ from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.step_plan import StepPlan
 from kvarium_ledger.records import Step, Text
 from tests.engine.stub_backend import TOKEN, StubBackend
+from tests.model.rerun import Rerun
 from tests.model.tiny import made, small_llama
 
 
@@ -407,4 +409,72 @@ def test_a_share_of_a_card_is_refused_where_torch_sees_none(
     monkeypatch.setattr("kvarium_engine.model.cuda_memory.memory_of", lambda device: None)
     asked = options(folder, gpu_memory_utilization=0.5)
     with pytest.raises(UsageError, match="there is no CUDA device here"):
+        make_runner(asked, resolve(asked), lambda line: None)
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Rerun:
+    recorder = Rerun()
+    monkeypatch.setattr("kvarium_engine.model.torch_runner.CudaRecorder", lambda device: recorder)
+    return recorder
+
+
+def test_on_a_card_decodes_are_recorded_for_the_profile_and_for_the_pool(
+    folder: Path, card: Card, recorder: Rerun
+) -> None:
+    asked = options(folder, attention_backend="triton", max_num_batched_tokens=8, max_num_seqs=4)
+    said: list[str] = []
+    runner, resolved = make_runner(asked, resolve(asked), said.append)
+    assert resolved.capture_sizes == (1, 2, 4)
+    assert recorder.sizes == [4, 4, 2, 4, 2, 1], "the largest, the two largest; then all"
+    (told,) = (line for line in said if line.startswith("CUDA graphs: "))
+    assert "decodes of 3 sizes up to 4 recorded in" in told
+    assert told.endswith("0.00 GiB; 0.00 GiB were set aside for them")
+    assert isinstance(runner, TorchRunner) and runner.graphs is not None
+    runner.close()
+    assert runner.graphs is None
+
+
+def test_no_graphs_are_recorded_where_none_are_wanted_or_torch_attends(
+    folder: Path, card: Card, recorder: Rerun
+) -> None:
+    for given in ({"attention_backend": "triton", "enforce_eager": True}, {"attention_backend": "torch"}):
+        asked = options(folder, num_blocks=9, **given)
+        runner, resolved = make_runner(asked, resolve(asked), lambda line: None)
+        assert isinstance(runner, TorchRunner) and runner.graphs is None
+        assert resolved.capture_sizes == ()
+    assert recorder.sizes == []
+
+
+def test_a_model_that_can_not_be_recorded_runs_eagerly_and_says_why(
+    folder: Path, card: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Refusing(Rerun):
+        def record(self, run: Callable[[], torch.Tensor]) -> Recording:
+            raise RuntimeError("operation not permitted when stream is capturing")
+
+    monkeypatch.setattr("kvarium_engine.model.torch_runner.CudaRecorder", Refusing)
+    asked = options(folder, attention_backend="triton", num_blocks=9, cudagraph_capture_sizes="2")
+    said: list[str] = []
+    runner, resolved = make_runner(asked, resolve(asked), said.append)
+    assert isinstance(runner, TorchRunner) and runner.graphs is None
+    assert resolved.capture_sizes == ()
+    assert (
+        "decodes run without CUDA graphs: a decode of 2 can't be recorded: operation not permitted when stream is capturing"
+        in said
+    )
+
+
+def test_graphs_that_the_card_has_no_memory_for_are_told_with_what_to_lower(
+    folder: Path, card: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Full(Rerun):
+        def record(self, run: Callable[[], torch.Tensor]) -> Recording:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+    monkeypatch.setattr("kvarium_engine.model.torch_runner.CudaRecorder", Full)
+    asked = options(folder, attention_backend="triton", num_blocks=9, cudagraph_capture_sizes="2")
+    with pytest.raises(
+        UsageError, match="CUDA graphs of decodes up to 2 do not fit on cuda: a card beside the pool"
+    ):
         make_runner(asked, resolve(asked), lambda line: None)
