@@ -104,9 +104,8 @@ def _torch_runner(
             backend,
         )
 
-    if (
-        memory is None or backend != "triton"
-    ):  # contexts that torch gathers differ in length from step to step
+    # The contexts that torch gathers differ in length from step to step: graphs need the Triton kernels.
+    if memory is None or backend != "triton":
         resolved = replace(resolved, capture_sizes=())
     use = None
     if memory is not None and not resolved.sized:

@@ -23,7 +23,12 @@ def check(as_json: bool, to: Path | None, tiny_model: Path | None, only: str | N
     except UsageError as error:
         print(f"kvarium gpu-check: {error}", file=sys.stderr, flush=True)
         return 2
-    found = report(run_parts(parts, tiny_model), time.monotonic() - began)
+    try:
+        ended = run_parts(parts, tiny_model)
+    except KeyboardInterrupt:
+        print("kvarium gpu-check: stopped", file=sys.stderr, flush=True)
+        return 130
+    found = report(ended, time.monotonic() - began)
     print(json.dumps(found, ensure_ascii=False) if as_json else table(found), flush=True)
     if to is not None:
         try:

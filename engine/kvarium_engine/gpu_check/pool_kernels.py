@@ -92,10 +92,10 @@ def check_write_kv(setting: Setting) -> Facts:
         padded[tokens // 2 :: 3] = -1
         kept = padded >= 0
         shape = (num_blocks, case.block_size, case.kv_heads, case.head_dim)
-        found, expected = ([poisoned(shape, case.kv_dtype, setting.device) for _ in "kv"] for _ in range(2))
-        write_kv(key, value, *found, padded, SCALES)
-        written_by_torch(key[kept], value[kept], *expected, padded[kept], SCALES)
-        if not all(same_bits(one, other) for one, other in zip(found, expected, strict=True)):
+        found, expected = (poisoned((2, *shape), case.kv_dtype, setting.device) for _ in range(2))
+        write_kv(key, value, found[0], found[1], padded, SCALES)
+        written_by_torch(key[kept], value[kept], expected[0], expected[1], padded[kept], SCALES)
+        if not same_bits(found, expected):
             wrong.append(str(case))
     return told(wrong, checked)
 

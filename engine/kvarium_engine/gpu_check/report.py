@@ -102,7 +102,9 @@ def figure_lines(told: dict[str, Any]) -> list[str]:
 
 def markdown(found: dict[str, Any]) -> str:
     """The same as a section of a document."""
-    environment = next((told["facts"] for told in found["parts"] if told["name"] == "environment"), {})
+    environment: dict[str, Any] = next(
+        (told["facts"] for told in found["parts"] if told["name"] == "environment"), {}
+    )
     versions = ", ".join(
         f"{name} {environment[name]}"
         for name in ("driver", "cuda", "torch", "triton", "transformers", "python")

@@ -56,8 +56,7 @@ def prepare() -> str:
     import torch
 
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    if device == "cpu":
-        os.environ["TRITON_INTERPRET"] = "1"
+    os.environ["TRITON_INTERPRET"] = "0" if device == "cuda" else "1"
     import transformers
 
     transformers.logging.set_verbosity_error()

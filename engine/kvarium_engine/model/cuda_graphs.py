@@ -131,6 +131,9 @@ class CudaRecorder:
             run()
         usual.wait_stream(self._stream)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
-            logits = run()
+        try:
+            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
+                logits = run()
+        finally:
+            torch.cuda.set_stream(usual)  # where recording failed, torch leaves its own in place
         return Recording(graph.replay, logits)
