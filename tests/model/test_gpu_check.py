@@ -148,6 +148,11 @@ def test_attention_that_forgets_something_is_found(
         check(setting())
 
 
+def test_cases_for_which_there_is_no_time_are_left_out_and_counted() -> None:
+    facts = attention_kernels.check_decode(Setting("cpu", monotonic()))
+    assert (len(facts["cases"]), facts["left_out"]) == (1, 2)
+
+
 def test_a_write_beside_its_slot_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     original = triton_write_kv.write_kv
 

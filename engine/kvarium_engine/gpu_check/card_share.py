@@ -27,7 +27,7 @@ MARGIN = 0.01
 
 
 def check_share(setting: Setting) -> Facts:
-    """Start on half of the card and keep it busy. Raises :class:`FailedError` where more than that is gone."""
+    """Start on half of the card and keep it busy. Raises :class:`FailedError` where more than that is gone, or nothing is recorded."""
     if not setting.on_card:
         raise SkippedError("there is no card whose memory is shared out")
     torch.cuda.empty_cache()
@@ -67,6 +67,8 @@ def check_share(setting: Setting) -> Facts:
         "num_gpu_blocks": resolved.config.num_blocks,
         "said": said,
     }
+    if not resolved.capture_sizes:
+        raise FailedError("decodes run without CUDA graphs, see what was said", facts)
     if taken > SHARE + MARGIN:
         raise FailedError(f"{taken:.3f} of the card's memory are gone, where {SHARE} were allowed", facts)
     return facts

@@ -68,7 +68,8 @@ def in_short(told: Told) -> str:
     cases = facts.get("cases")
     if isinstance(cases, list):
         worst = max((case["error"] / case["allowed"] for case in cases), default=0.0)
-        return f"{len(cases)} cases, the worst at {100 * worst:.0f} % of what rounding explains"
+        left_out = f", {facts['left_out']} left out for want of time" if facts["left_out"] else ""
+        return f"{len(cases)} cases, the worst at {100 * worst:.0f} % of what rounding explains{left_out}"
     if isinstance(cases, int):
         return f"{cases} cases, the same to the bit"
     if "models" in facts:
