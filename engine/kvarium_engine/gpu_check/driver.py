@@ -57,21 +57,22 @@ class Driver:
         )
         self.engine = Engine(config, self.runner, Ledger(lambda sealed: None))
 
-    def ask(self, prompt: Sequence[int], max_tokens: int) -> Request:
-        """Submit a greedy request that runs to its length."""
-        params = SamplingParams(max_tokens=max_tokens, temperature=0.0, ignore_eos=True)
+    def ask(self, prompt: Sequence[int], max_tokens: int, n: int = 1) -> Request:
+        """Submit a greedy request, of ``n`` sequences, that runs to its length."""
+        params = SamplingParams(max_tokens=max_tokens, n=n, temperature=0.0, ignore_eos=True)
         return self.engine.scheduler.submit(array("I", prompt), params)
 
-    def greedy(self, prompts: Sequence[Sequence[int]], max_tokens: int) -> list[list[int]]:
-        """The tokens of prompts that are submitted together."""
-        requests = [self.ask(prompt, max_tokens) for prompt in prompts]
-        tokens: dict[int, array[int]] = {}
+    def greedy(self, prompts: Sequence[Sequence[int]], max_tokens: int, n: int = 1) -> list[list[int]]:
+        """The tokens of prompts that are submitted together, ``n`` times each: those of the first, then those of the next."""
+        requests = [self.ask(prompt, max_tokens, n) for prompt in prompts]
+        tokens: dict[tuple[int, int], array[int]] = {}
         while not self.engine.idle:
             self.engine.step()
-            tokens |= {request.id: request.live[0].tokens for request in requests if request.live}
+            tokens |= {(each.id, one.index): one.tokens for each in requests for one in each.live}
         return [
-            tokens[request.id][len(prompt) :].tolist()
+            tokens[request.id, index][len(prompt) :].tolist()
             for request, prompt in zip(requests, prompts, strict=True)
+            for index in range(n)
         ]
 
     def decode_until_steady(self) -> None:

@@ -1,7 +1,8 @@
 """The whole engine against transformers: the same random weights in real geometries, greedy tokens side by side.
 
     prompts of 5 … 300 tokens ─┬─▶ transformers' generate, one by one, its own attention and cache   ─▶ tokens and logits
-                               └─▶ the engine, all at once, in chunks, then decodes (CUDA graphs)    ─▶ tokens
+                               └─▶ the engine, all at once, in chunks, then decodes (CUDA graphs);
+                                   then one again as two samples: a prefix hit, a fork, a copy       ─▶ tokens
 
 Two likeliest tokens may be so close that rounding decides. So where a token differs, how far apart the two were for transformers says
 whether that is why; behind it the texts differ anyway, and nothing more is compared.
@@ -28,7 +29,7 @@ def check_tokens(setting: Setting) -> Facts:
             found.append(compare(geometry, dtype, setting.device))
             told = found[-1]
             setting.say(
-                f"{geometry.name}, {told['dtype']}: {told['equal']} of {told['prompts']} prompts the same"
+                f"{geometry.name}, {told['dtype']}: {told['equal']} of {told['answers']} answers the same"
             )
     facts: Facts = {"models": found}
     wrong = [told for told in found if told["apart"] > told["allowed"]]
@@ -43,8 +44,8 @@ def check_tokens(setting: Setting) -> Facts:
 
 
 def compare(geometry: RealGeometry, dtype: torch.dtype, device: str) -> Facts:
-    """``equal``: prompts whose tokens are all the same; ``apart``: the widest gap where the others part."""
-    lengths, made = ((5, 64, 130, 300), 24) if device == "cuda" else ((3, 20, 40), 8)
+    """``equal``: answers whose tokens are all the same; ``apart``: the widest gap where the others part."""
+    lengths, made = ((5, 70, 130, 300), 24) if device == "cuda" else ((3, 20, 40), 8)
     model = random_model(geometry, 4 if device == "cuda" else 2, dtype, device)
     vocabulary = model.config.vocab_size
     prompts = [random_prompts(1, length, vocabulary, seed=length)[0] for length in lengths]
@@ -56,18 +57,23 @@ def compare(geometry: RealGeometry, dtype: torch.dtype, device: str) -> Facts:
         budget=128 if device == "cuda" else 16,
         capture_sizes=(1, 6),  # so that a batch is padded
     )
-    answers = driver.greedy(prompts, made)
+    graphs = driver.runner.graphs is not None
+    # Then one of them again, twice: its prefix is hit, it forks, and the last block that both share is copied.
+    again = prompts[1]
+    answers = [*driver.greedy(prompts, made), *driver.greedy([again], made, n=2)]
     driver.close()
+    expected = {tuple(prompt): generated(model, prompt, made) for prompt in prompts}
     gaps = [
-        gap_where_they_part(model, prompt, answer) for prompt, answer in zip(prompts, answers, strict=True)
+        gap_where_they_part(answer, *expected[tuple(prompt)])
+        for prompt, answer in zip([*prompts, again, again], answers, strict=True)
     ]
     return {
         "model": geometry.name,
         "layers": model.config.num_hidden_layers,
         "dtype": str(dtype).removeprefix("torch."),
         "backend": driver.runner.cache.backend,
-        "graphs": driver.runner.graphs is not None,
-        "prompts": len(prompts),
+        "graphs": graphs,
+        "answers": len(answers),
         "tokens": made,
         "equal": sum(gap is None for gap in gaps),
         "apart": round(max((gap for gap in gaps if gap is not None), default=0.0), 5),
@@ -75,9 +81,8 @@ def compare(geometry: RealGeometry, dtype: torch.dtype, device: str) -> Facts:
     }
 
 
-def gap_where_they_part(model: PreTrainedModel, prompt: list[int], answer: list[int]) -> float | None:
+def gap_where_they_part(answer: list[int], tokens: list[int], logits: torch.Tensor) -> float | None:
     """None: transformers makes the same of it. Else by how much of their spread its logits prefer its own token where they part first."""
-    tokens, logits = generated(model, prompt, len(answer))
     for place, (ours, theirs) in enumerate(zip(answer, tokens, strict=True)):
         if ours != theirs:
             row = logits[place]

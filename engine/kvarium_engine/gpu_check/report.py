@@ -73,8 +73,8 @@ def in_short(told: Told) -> str:
     if isinstance(cases, int):
         return f"{cases} cases, the same to the bit"
     if "models" in facts:
-        equal, asked = (sum(model[name] for model in facts["models"]) for name in ("equal", "prompts"))
-        return f"{equal} of {asked} prompts the same tokens as transformers'"
+        equal, asked = (sum(model[name] for model in facts["models"]) for name in ("equal", "answers"))
+        return f"{equal} of {asked} answers the same tokens as transformers'"
     if "tokens" in facts:
         return f"{facts['tokens']} tokens the same as transformers'"
     return ""
