@@ -15,7 +15,6 @@ class Rerun:
         self.replays: list[int] = []
 
     def record(self, run: Callable[[], torch.Tensor]) -> Recording:
-        run()
         with torch.inference_mode():
             logits = run().clone()
         self.sizes.append(len(logits))
