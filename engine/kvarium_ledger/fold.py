@@ -286,13 +286,20 @@ class Fold:
         group = list(tables.group) if tables.group else [0] * len(sequence)
         position, block = u32(tables.position).tolist(), u32(tables.block).tolist()
         _same_length("tables", sequence, group, position, block)
+        pool = state.blocks.num_blocks
         for key_sequence, key_group, key_position, held in zip(sequence, group, position, block, strict=True):
-            state.tables.setdefault((key_sequence, key_group), {})[key_position] = held
+            if held < pool:
+                state.tables.setdefault((key_sequence, key_group), {})[key_position] = held
+            else:
+                self._fail("operation", f"a table names block {held} at {key_position}, the pool has {pool}")
         state.pins.clear()
         pinned = u32(keyframe.pins.block).tolist()
         _same_length("pins", pinned, keyframe.pins.pin)
         for held, pin in zip(pinned, keyframe.pins.pin, strict=True):
-            state.pins.setdefault(held, Counter())[pin] += 1
+            if held < pool:
+                state.pins.setdefault(held, Counter())[pin] += 1
+            else:
+                self._fail("operation", f"a pin is on block {held}, the pool has {pool}")
         self._requests.load(keyframe)
         self._intern(keyframe.contents)
         state.contents.reserve(keyframe.next_content)

@@ -26,8 +26,10 @@ from kvarium_ledger.records import (
     Keyframe,
     Logprobs,
     Operations,
+    PinColumns,
     RequestState,
     Step,
+    TableColumns,
     Text,
 )
 from kvarium_ledger.state import BlockState, ContentParents
@@ -286,6 +288,21 @@ def test_a_block_past_the_pool_is_reported_not_raised() -> None:
     operations = msgspec.structs.replace(step.operations, block=values.tobytes())
     found = fold.apply(msgspec.structs.replace(step, operations=operations))
     assert any("the pool has 24" in violation.message for violation in found)
+
+
+def test_tables_and_pins_of_a_keyframe_past_the_pool_are_reported_not_raised() -> None:
+    _, records = session(5)
+    keyframe = records[0]
+    assert isinstance(keyframe, Keyframe)
+    columns = [np.array(value, dtype="<u4").tobytes() for value in ([1], [0], [2**31], [BLOCKS])]
+    tables = TableColumns(sequence=columns[0], group=b"\0", position=columns[1], block=columns[2])
+    pins = PinColumns(block=columns[3], pin=b"\1")
+    fold = Fold(BLOCKS, SIZE)
+    told = [each.message for each in fold.apply(msgspec.structs.replace(keyframe, tables=tables, pins=pins))]
+    assert "a table names block 2147483648 at 0, the pool has 24" in told
+    assert "a pin is on block 24, the pool has 24" in told
+    assert not fold.state.tables
+    assert not fold.state.pins
 
 
 def test_an_unknown_operation_stops_the_fold_and_names_the_version() -> None:

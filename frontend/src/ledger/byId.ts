@@ -41,6 +41,18 @@ export class ById<V extends object> {
     this.last[slot] = value;
   }
 
+  delete(id: number): void {
+    const key = Math.floor(id / SLOTS);
+    const page = this.pages.get(key);
+    const slot = id - key * SLOTS;
+    if (page?.[slot] === undefined) return;
+    page[slot] = undefined;
+    this.size--;
+    if (page.some((value) => value !== undefined)) return;
+    this.pages.delete(key);
+    if (key === this.lastKey) this.lastKey = -1;
+  }
+
   /** All pairs, page by page. */
   *[Symbol.iterator](): IterableIterator<[number, V]> {
     for (const [key, page] of this.pages) {

@@ -22,6 +22,7 @@ function view(fold: Fold) {
       .sort((a, b) => a[0]! - b[0]!),
     requests: [...fold.requests.rows].sort(([a], [b]) => a - b),
     sequences: structuredClone([...fold.requests.sequences].sort(([a], [b]) => a - b)),
+    reasons: structuredClone([...fold.requests.reasons].sort(([a], [b]) => a - b)),
     pins: [...fold.pins.map].sort(([a], [b]) => a - b).map(([block, pins]) => [block, [...pins]]),
     lanes: fold.lanes.words(),
     at: [fold.record, fold.step, fold.op],
@@ -108,6 +109,34 @@ describe('a fold of a lawful session', () => {
       ),
       { numRuns: 60 },
     );
+  });
+
+  test('remembers requests as long as records are there that undo their ends, and no longer', () => {
+    const records = session(24, 4, 3, 200).map(wire);
+    const fold = new Fold(24, 4);
+    const states = records.map((record) => {
+      fold.apply(record);
+      return view(fold);
+    });
+    const { memory, rows } = fold.requests;
+    const last = records.length - 1;
+    const first = last - 40;
+    const before = memory.size;
+    const gone = memory.forget([{ first, last }], (request) => request === 0 || rows.has(request));
+    expect(gone.size).toBeGreaterThan(5);
+    expect(memory.size).toBe(before - gone.size);
+    expect([...memory.facts].filter(([request]) => gone.has(request))).toEqual([]);
+    expect([...memory.sequences].filter(([, { request }]) => gone.has(request))).toEqual([]);
+    expect([...rows.keys()].every((request) => memory.facts.has(request))).toBe(true);
+    expect(memory.facts.has(0)).toBe(true);
+    expect([memory.folded.holds(first - 1, last), memory.folded.holds(first - 2, last)]).toEqual([
+      true,
+      false,
+    ]);
+    for (let i = last; i >= first; i--) {
+      fold.undo(records[i]!);
+      expect(view(fold)).toEqual(states[i - 1]);
+    }
   });
 
   test('comes back to a snapshot, and goes on from it', () => {
@@ -230,6 +259,21 @@ describe('a fold reports', () => {
     fold.apply(toy.keyframe());
     expect(fold.apply(toy.next())).toEqual([]);
     expect(fold.verified).toBe(true);
+  });
+
+  test('tables and pins of a keyframe that name blocks past the pool', () => {
+    const keyframe = new Toy(24, 4, 2).keyframe();
+    const words = (...values: number[]) => new Uint8Array(Uint32Array.from(values).buffer);
+    const fold = new Fold(24, 4);
+    const tables = { sequence: words(1), group: Uint8Array.of(0), position: words(0), block: words(24) };
+    const found = fold.apply({ ...keyframe, tables, pins: { block: words(2 ** 31), pin: Uint8Array.of(1) } });
+    expect(found.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        'a table names block 24 at 0, the pool has 24',
+        'a pin is on block 2147483648, the pool has 24',
+      ]),
+    );
+    expect(fold.pins.map.size).toBe(0);
   });
 
   test('and stops at an operation that it does not know', () => {

@@ -138,6 +138,7 @@ export class Fold implements Mirror {
       this.fail('order', `record ${record.record} follows record ${last}`);
     }
     this.record = record.record;
+    if (this.loaded) this.requests.memory.folded.add(record.record);
     if (!this.loaded && record.type !== 'keyframe') {
       this.fail('order', `a fold begins with a keyframe, not with ${record.type}`);
     } else if (record.type === 'step') this.applyStep(record);
@@ -198,7 +199,7 @@ export class Fold implements Mirror {
     }
     this.contents.add(step.contents);
     for (const decision of step.decisions ?? []) {
-      this.requests.decide(decision, step.step, this.lanes, (message) =>
+      this.requests.decide(decision, step, this.lanes, (message) =>
         this.fail('decision', message, decision.op),
       );
     }
@@ -293,7 +294,7 @@ export class Fold implements Mirror {
   private goOn(step: Step, columns: OperationColumns, op: number): void {
     for (const decision of step.decisions ?? []) {
       if (decision.op > this.op && decision.op <= op) {
-        this.requests.decide(decision, step.step, this.lanes, (message) =>
+        this.requests.decide(decision, step, this.lanes, (message) =>
           this.fail('decision', message, decision.op),
         );
       }
@@ -315,6 +316,7 @@ export class Fold implements Mirror {
   /** Take the state of a keyframe in place of all that was known; its digest is checked. */
   load(keyframe: Keyframe): readonly Violation[] {
     this.found = [];
+    const before = this.record;
     this.base = keyframe.record;
     this.record = keyframe.record;
     this.step = keyframe.step;
@@ -326,8 +328,11 @@ export class Fold implements Mirror {
     this.loadTables(keyframe);
     this.pins.map.clear();
     const pinned = u32(keyframe.pins?.block, 'pins.block');
-    for (let i = 0; i < pinned.length; i++) this.pins.add(pinned[i]!, keyframe.pins?.pin?.[i] ?? 0);
-    this.requests.load(keyframe, this.lanes);
+    pinned.forEach((b, i) => {
+      if (b < this.numBlocks) this.pins.add(b, keyframe.pins?.pin?.[i] ?? 0);
+      else this.fail('operation', `a pin is on block ${b}, the pool has ${this.numBlocks}`);
+    });
+    this.requests.load(keyframe, before, this.lanes);
     this.contents.add(keyframe.contents);
     this.contents.next = Math.max(this.contents.next, keyframe.next_content ?? 0);
     this.sumLanes();

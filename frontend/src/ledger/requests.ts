@@ -4,6 +4,7 @@ import { ById } from './byId';
 import type { Lanes } from './digest';
 import { STATE_CODES } from './generated/constants';
 import type { Keyframe, Step, Submitted, Waiting } from './generated/types';
+import { type Range, Ranges } from './ranges';
 
 export type Decision = NonNullable<Step['decisions']>[number];
 export type RequestStateName = keyof typeof STATE_CODES;
@@ -70,17 +71,72 @@ function rowOf(state?: RequestStateName | null, place?: number | null): RequestR
   return state != null && place != null ? { state, place } : null;
 }
 
+const NONE_OF_THEM: readonly never[] = [];
+
 function at(row: RequestRow | null): string {
   return row === null ? 'not in the engine' : `${row.state} at ${row.place}`;
 }
 
-/** What only grows and is never undone, so that all folds of a session share it. */
+/** Why a request waits, and the step that said so. */
+export type Reason = Waiting & { readonly step: number };
+
+/** What a request had when it ended. */
+interface Ended {
+  readonly sequences: readonly [number, SequenceRow][];
+  readonly reasons: readonly Reason[];
+}
+
+/**
+ * What is known of requests and is not undone, so that all folds of a session share it.
+ *
+ * What undoing may bring back is kept as long as the records are there that can be undone: {@link forget} is told which.
+ */
 export class RequestMemory {
   readonly facts = new ById<RequestFacts>();
-  /** The sequences of requests that ended, as they were then. */
-  readonly ended = new ById<[number, SequenceRow][]>();
-  /** Sequence → request, index in it and parent, for all that were ever seen. */
+  /** The sequences and reasons of requests that ended, as they were then. */
+  private readonly ended = new ById<Ended>();
+  /** Sequence → request, index in it and parent. */
   readonly sequences = new ById<{ request: number; index: number; parent?: number | null }>();
+  /** The first and the last record at which a request was seen in the engine. */
+  private readonly lives = new ById<Range>();
+  /** The records of which all is known that undoing them brings back. */
+  readonly folded = new Ranges();
+
+  /** How many requests it knows the lives of. */
+  get size(): number {
+    return this.lives.size;
+  }
+
+  /** A request is in the engine, or was up to this record. */
+  see(request: number, record: number, first = record): void {
+    const life = this.lives.get(request);
+    if (life === undefined) this.lives.set(request, { first, last: record });
+    else {
+      life.first = Math.min(life.first, first);
+      life.last = Math.max(life.last, record);
+    }
+  }
+
+  /**
+   * Forget the requests that were in the engine at none of the records in `ranges`; which they are. Those that `isWanted`
+   * says stay.
+   */
+  forget(ranges: readonly Range[], isWanted: (request: number) => boolean): ReadonlySet<number> {
+    this.folded.keep(ranges);
+    const gone = new Set<number>();
+    for (const [request, { first, last }] of this.lives) {
+      // A fold may stand before the first record of a range.
+      if (isWanted(request) || ranges.some((range) => first <= range.last && last >= range.first - 1))
+        continue;
+      gone.add(request);
+      this.lives.delete(request);
+      this.facts.delete(request);
+      this.ended.delete(request);
+    }
+    for (const [sequence, { request }] of this.sequences)
+      if (gone.has(request)) this.sequences.delete(sequence);
+    return gone;
+  }
 
   /** Facts of a request; what is known of it and not told here stays. */
   learn(request: number, facts: RequestFacts): void {
@@ -88,16 +144,22 @@ export class RequestMemory {
   }
 
   /** A request has ended. A fold that joined after a sequence was dropped never knew it: what another one knew stays. */
-  remember(request: number, rows: [number, SequenceRow][]): void {
+  remember(request: number, rows: readonly [number, SequenceRow][], reasons: readonly Reason[]): void {
     const before = this.ended.get(request);
     if (before === undefined) {
-      this.ended.set(request, rows);
+      this.ended.set(request, { sequences: rows, reasons });
       return;
     }
-    const known = new Map(before);
+    const known = new Map(before.sequences);
     for (const [sequence, row] of known) known.set(sequence, { ...row, dropped: true });
     for (const [sequence, row] of rows) known.set(sequence, row);
-    this.ended.set(request, [...known]);
+    const longest = before.reasons.length > reasons.length ? before.reasons : reasons;
+    this.ended.set(request, { sequences: [...known], reasons: longest });
+  }
+
+  /** What a request had when it ended; undefined: it had nothing, or that is forgotten. */
+  whatHad(request: number): Ended | undefined {
+    return this.ended.get(request);
   }
 
   /** The request of a sequence; -1 when it was never seen. */
@@ -115,16 +177,13 @@ export class RequestMemory {
   }
 }
 
-/** Why a request waits, and the step that said so. */
-export type Reason = Waiting & { readonly step: number };
-
 export class Requests {
   readonly rows = new Map<number, RequestRow>();
   /** The sequences of the requests that are in the engine. */
   readonly sequences = new Map<number, SequenceRow>();
   /** The same by their requests: an end must not look through the sequences of all others. */
   private readonly members = new Map<number, number[]>();
-  /** Why a request waits, each time it was told: the last one holds. A stack, so that it can be undone. */
+  /** Why a request in the engine waits, each time it was told: the last one holds. A stack, so that it can be undone. */
   readonly reasons = new Map<number, Reason[]>();
 
   constructor(readonly memory = new RequestMemory()) {}
@@ -134,7 +193,7 @@ export class Requests {
   }
 
   /** Follow a decision; the lane `requests` follows with it. */
-  decide(decision: Decision, step: number, lanes: Lanes, fail: FailDecision): void {
+  decide(decision: Decision, step: Step, lanes: Lanes, fail: FailDecision): void {
     switch (decision.kind) {
       case 'sequence_created':
         this.memory.sequences.set(decision.sequence, {
@@ -159,7 +218,7 @@ export class Requests {
       }
       case 'waiting': {
         const told = this.reasons.get(decision.request);
-        const reason = { ...decision, step };
+        const reason = { ...decision, step: step.step };
         if (told === undefined) this.reasons.set(decision.request, [reason]);
         else told.push(reason);
         break;
@@ -169,13 +228,17 @@ export class Requests {
         break;
       case 'submitted':
         this.memory.facts.set(decision.request, factsOf(decision));
+        this.memory.see(decision.request, step.record);
         this.move(decision, false, lanes, fail);
         break;
       case 'admitted':
       case 'preempted':
+        this.move(decision, false, lanes, fail);
+        break;
       case 'finished':
       case 'aborted':
       case 'refused':
+        this.memory.see(decision.request, step.record);
         this.move(decision, false, lanes, fail);
         break;
     }
@@ -234,17 +297,22 @@ export class Requests {
 
   /** A request leaves the engine, and its sequences with it. */
   private end(request: number): void {
-    const members = this.members.get(request);
-    if (members === undefined) return;
+    const members = this.members.get(request) ?? NONE_OF_THEM;
+    const reasons = this.reasons.get(request) ?? NONE_OF_THEM;
+    if (members.length === 0 && reasons.length === 0) return;
     const rows = members.map((sequence): [number, SequenceRow] => [sequence, this.sequences.get(sequence)!]);
     for (const sequence of members) this.sequences.delete(sequence);
     this.members.delete(request);
-    this.memory.remember(request, rows);
+    this.reasons.delete(request);
+    this.memory.remember(request, rows, reasons);
   }
 
   /** A request comes back, because its end is undone. */
   private comeBack(request: number): void {
-    for (const [sequence, row] of this.memory.ended.get(request) ?? []) this.enter(sequence, { ...row });
+    const had = this.memory.whatHad(request);
+    if (had === undefined) return;
+    for (const [sequence, row] of had.sequences) this.enter(sequence, { ...row });
+    if (had.reasons.length > 0) this.reasons.set(request, had.reasons.slice());
   }
 
   private enter(sequence: number, row: SequenceRow): void {
@@ -264,8 +332,9 @@ export class Requests {
     else members.splice(members.indexOf(sequence), 1);
   }
 
-  /** Take the requests and sequences of a keyframe in place of all that was known; facts only grow. */
-  load(keyframe: Keyframe, lanes: Lanes): void {
+  /** Take the requests and sequences of a keyframe in place of those at record `before`; what is known of them stays. */
+  load(keyframe: Keyframe, before: number, lanes: Lanes): void {
+    for (const request of this.rows.keys()) this.memory.see(request, before);
     this.rows.clear();
     this.sequences.clear();
     this.members.clear();
@@ -274,6 +343,8 @@ export class Requests {
       this.rows.set(row.request, { state: row.state, place: row.place });
       const { cacheSalt: _untold, ...told } = factsOf(row);
       this.memory.learn(row.request, told);
+      // It came at some time before.
+      this.memory.see(row.request, keyframe.record, 0);
       lanes.enterRequest(row.request, STATE_CODES[row.state] ?? -1, row.place);
     }
     for (const row of keyframe.sequences ?? []) {

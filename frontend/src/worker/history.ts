@@ -7,8 +7,8 @@
  */
 
 import { peekFrame } from '../ledger/peek';
+import { type Range, Ranges } from '../ledger/ranges';
 import type { FoldSnapshot } from '../ledger/snapshot';
-import { type Range, Ranges } from './ranges';
 
 export interface Bounds {
   readonly frameBytes: number;

@@ -51,6 +51,31 @@ function journey(made: Recording, bounds?: Bounds): Journey {
 }
 
 describe('a view that is moved through a recording', () => {
+  test('shows the same where requests are forgotten with the records that told of them', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(fc.tuple(fc.nat(59), fc.boolean()), { minLength: 1, maxLength: 12 }),
+        async (seed, steps) => {
+          const made = recording(20, 4, seed, 60);
+          const { navigator, history, faults, to } = journey(made, {
+            frameBytes: 4000,
+            snapshotBytes: 20_000,
+          });
+          for (const [step, forgets] of steps) {
+            await to(step);
+            expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
+            expect(navigator.fold.verified).toBe(true);
+            const { memory, rows } = navigator.fold.requests;
+            if (forgets) memory.forget(history.ranges, (request) => rows.has(request));
+          }
+          expect(faults).toEqual([]);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  }, 60_000);
+
   test('shows at every step what a fold from the start shows, wherever it came from', async () => {
     await fc.assert(
       fc.asyncProperty(

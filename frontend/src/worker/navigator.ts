@@ -186,7 +186,9 @@ export class Navigator {
       fold.loaded &&
       (fold.step <= goal
         ? history.holds(fold.record, end)
-        : record >= fold.base && history.holds(record - 1, fold.record));
+        : record >= fold.base &&
+          history.holds(record - 1, fold.record) &&
+          fold.requests.memory.folded.holds(record, fold.record));
     const cost = direct ? Math.abs(op - fold.op) : Number.POSITIVE_INFINITY;
     const snapshot = history.snapshotBefore(record);
     if (snapshot === undefined || !history.holds(snapshot.record, end)) return direct;

@@ -25,6 +25,16 @@ export const SERIES = [
 ] as const;
 export type SeriesName = (typeof SERIES)[number];
 
+/** What needs more than the 2^24 that a f32 counts to. The others are counts of one step; a step takes 68 bytes. */
+const WIDE: readonly SeriesName[] = ['record', 'op', 'time'];
+
+type Column = Float64Array | Float32Array;
+
+function unknown(name: SeriesName, length: number): Column {
+  const made = WIDE.includes(name) ? new Float64Array(length) : new Float32Array(length);
+  return made.fill(Number.NaN);
+}
+
 /** The server's answer to `GET …/steps`: columns. */
 export type StepColumns = { step: number[] } & Partial<Record<SeriesName | OperationCount, number[]>>;
 type OperationCount = Exclude<keyof typeof Operation, 'free'> | 'freed';
@@ -57,7 +67,7 @@ export interface Buckets {
 }
 
 export class Series {
-  private columns: Record<SeriesName, Float64Array>;
+  private columns: Record<SeriesName, Column>;
   private capacity = 1024;
   /** Steps up to (excluded) this one may be known. */
   length = 0;
@@ -65,16 +75,17 @@ export class Series {
   filling = false;
 
   constructor() {
-    this.columns = Object.fromEntries(
-      SERIES.map((name) => [name, new Float64Array(this.capacity).fill(Number.NaN)]),
-    ) as Record<SeriesName, Float64Array>;
+    this.columns = Object.fromEntries(SERIES.map((name) => [name, unknown(name, this.capacity)])) as Record<
+      SeriesName,
+      Column
+    >;
   }
 
   private reserve(length: number): void {
     if (length > this.capacity) {
       this.capacity = Math.max(length, 2 * this.capacity);
       for (const name of SERIES) {
-        const grown = new Float64Array(this.capacity).fill(Number.NaN);
+        const grown = unknown(name, this.capacity);
         grown.set(this.columns[name]);
         this.columns[name] = grown;
       }

@@ -31,6 +31,9 @@ import { Texts } from './texts';
 import { Transport } from './transport';
 import { Trust } from './trust';
 
+/** Requests that a page may know without looking which of them can be forgotten. */
+const FEWEST_KNOWN = 4096;
+
 export interface OpenOptions {
   readonly session: string;
   readonly api: string;
@@ -64,6 +67,8 @@ export class Session {
   readonly transport = new Transport(this);
   readonly table: StepTable;
   private loadingBeside = false;
+  /** As many requests as are known before those are forgotten that no record here tells of. */
+  private mostKnown = FEWEST_KNOWN;
 
   constructor(
     options: OpenOptions,
@@ -279,7 +284,20 @@ export class Session {
     this.dirty = true;
   }
 
+  /** A long session has more requests than a page can remember: those stay that the records here tell of. */
+  private forgetRequests(): void {
+    const { history, memory, texts } = this;
+    const folds = [this.head.fold, this.navigator.fold];
+    const gone = memory.forget(
+      history.ranges,
+      (request) => texts.wanted.has(request) || folds.some((fold) => fold.requests.rows.has(request)),
+    );
+    texts.transcripts.forget(gone);
+    this.mostKnown = Math.max(FEWEST_KNOWN, 2 * memory.size);
+  }
+
   private applied(fold: Fold, record: AnyRecord): void {
+    if (this.memory.size > this.mostKnown) this.forgetRequests();
     this.trust.look(fold);
     this.texts.note(record);
     if (record.type === 'step') noteCopies(this.copied, fold, record);

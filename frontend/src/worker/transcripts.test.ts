@@ -138,6 +138,22 @@ describe('transcripts', () => {
     expectTruth(transcripts, made, end, false);
   });
 
+  test('forget requests, and know that they do until the server tells of them', () => {
+    const made = talk(7, 60);
+    const transcripts = new Transcripts(made.memory);
+    for (const record of made.records) transcripts.note(record);
+    const end = made.records.length - 1;
+    const [one, two] = [...made.submitted.keys()] as [number, number];
+    transcripts.forget(new Set([one, two]));
+    expect([one, two].map((request) => transcripts.get(request))).toEqual([undefined, undefined]);
+    // Told again of what was there before: that is not all of it.
+    for (const record of made.records.slice(0, 20)) transcripts.note(record);
+    expect(transcripts.complete(one, end)).toBe(false);
+    transcripts.merge(made.told(one, end));
+    expect(transcripts.complete(one, end)).toBe(true);
+    expectTruth(transcripts, made, end, false);
+  });
+
   test('a token that the server knows of and does not have is lost, until a record brings it', () => {
     const made = talk(3, 30);
     const voice = made.voices.find((each) => each.taken === 0 && each.tokens.length > 3)!;

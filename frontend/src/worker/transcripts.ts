@@ -13,11 +13,11 @@ import { u32 } from '../ledger/columns';
 import type { AnyRecord } from '../ledger/fold';
 import type { Hypothesis as HypothesisDecision, Step, Text } from '../ledger/generated/types';
 import { type Likely, likely } from '../ledger/logprobs';
+import { type Range, Ranges } from '../ledger/ranges';
 import { factsOf, type RequestMemory } from '../ledger/requests';
 import { Branch, lowerBound, type SampledToken } from './branch';
 import { Hypotheses, type Hypothesis } from './hypotheses';
 import { LOST } from './pieces';
-import { type Range, Ranges } from './ranges';
 import type { Ending, Told } from './told';
 
 export interface Transcript {
@@ -60,8 +60,9 @@ export class Transcripts {
   private readonly seen = new Ranges();
   readonly gaps: Range[] = [];
   private readonly pending = new Map<number, { record: number; sampled: Uint32Array }>();
-  /** Requests whose tokens were dropped, and up to which record. */
-  private readonly dropped = new Map<number, number>();
+  /** Requests whose tokens were dropped, the last of them at which record. */
+  private readonly dropped = new Ranges();
+  private droppedThrough = -1;
   private tokens = 0;
   private limit: number;
 
@@ -85,7 +86,7 @@ export class Transcripts {
     const found = this.all.get(request);
     if (found === undefined || found.known < 0) return false;
     if (record <= found.known) return true;
-    const dropped = this.dropped.get(request) ?? -1;
+    const dropped = this.dropped.has(request) ? this.droppedThrough : -1;
     return found.known >= dropped && this.seen.holds(found.known, record);
   }
 
@@ -318,19 +319,33 @@ export class Transcripts {
 
   // -- memory ---------------------------------------------------------------------------------------------------------
 
+  private drop(request: number): void {
+    this.all.delete(request);
+    this.dropped.add(request);
+    this.droppedThrough = this.seen.list.at(-1)?.last ?? -1;
+  }
+
+  /** Drop all that is known of requests that are forgotten. */
+  forget(requests: ReadonlySet<number>): void {
+    for (const request of requests) {
+      const found = this.all.get(request);
+      if (found === undefined) continue;
+      this.tokens -= sizeOf(found);
+      this.drop(request);
+    }
+  }
+
   /** Past the bound, drop the requests that came first and that nobody looks at, until a quarter is free. */
   private shrink(): void {
     if (this.tokens <= this.limit) return;
     let kept = 0;
     for (const each of this.all.values()) kept += sizeOf(each);
-    const through = this.seen.list.at(-1)?.last ?? -1;
     for (const [request, each] of this.all) {
       if (kept <= this.most * 0.75) break;
       const size = sizeOf(each);
       if (size === 0 || this.isWanted(request)) continue;
       kept -= size;
-      this.all.delete(request);
-      this.dropped.set(request, Math.max(through, this.dropped.get(request) ?? -1));
+      this.drop(request);
     }
     this.tokens = kept;
     // What somebody looks at stays even past the bound: then it is not gone through again at each record.

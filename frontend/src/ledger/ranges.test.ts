@@ -25,3 +25,20 @@ test('ranges are the runs of the numbers that were entered, in whatever order an
     }),
   );
 });
+
+test('of ranges only what lies in others is kept', () => {
+  fc.assert(
+    fc.property(parts, parts, (one, two) => {
+      const [ranges, others] = [one, two].map((entered) => {
+        const made = new Ranges();
+        for (const [first, more] of entered) made.add(first, first + more);
+        return made;
+      }) as [Ranges, Ranges];
+      const before = Array.from({ length: 40 }, (_, number) => ranges.has(number));
+      ranges.keep(others.list);
+      expect(before.map((had, number) => had && others.has(number))).toEqual(
+        before.map((_, number) => ranges.has(number)),
+      );
+    }),
+  );
+});

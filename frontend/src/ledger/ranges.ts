@@ -30,6 +30,20 @@ export class Ranges {
     list.splice(from, to - from, whole);
   }
 
+  /** Leave out the numbers that are in none of `others`, which are runs as these are. */
+  keep(others: readonly Range[]): void {
+    const kept = this.list.flatMap((run) =>
+      others
+        .filter((other) => other.first <= run.last && other.last >= run.first)
+        .map((other) => ({ first: Math.max(run.first, other.first), last: Math.min(run.last, other.last) })),
+    );
+    this.list.splice(0, this.list.length, ...kept);
+  }
+
+  has(number: number): boolean {
+    return this.holds(number - 1, number);
+  }
+
   /** Are all numbers after `from` up to and with `to` there? */
   holds(from: number, to: number): boolean {
     if (to <= from) return true;
