@@ -293,7 +293,13 @@ class Rig:
         with self.server.http() as http:
             wait_for(lambda: not http.get(f"/api/sessions/{session}").json()["linked"])
             record = max(self.door.passed[session])
-            wait_for(lambda: len(self.stored(session)) > record, 10)
+            deadline = time.monotonic() + 10
+            while len(self.stored(session)) <= record:
+                assert time.monotonic() < deadline, (
+                    f"of {record + 1} records that passed {len(self.stored(session))} are stored: "
+                    f"{http.get(f'/api/sessions/{session}').json()}; {self.server.text}"
+                )
+                time.sleep(0.02)
         frames = [codec.open_frame(frame) for frame in self.stored(session)]
         sealed = self.clock.at(max(frame.sealed for frame in frames if isinstance(frame, Step)))
         # What carried it was late, too.

@@ -6,5 +6,5 @@ from kvarium import cli, hub
 from kvarium.recording.writer import Writer
 
 if __name__ == "__main__":
-    hub.Writer = partial(Writer, batch_seconds=1.0)  # type: ignore[assignment,misc]
+    hub.Writer = partial(Writer, batch_seconds=1.0)  # type: ignore[assignment,attr-defined]
     cli.main()

@@ -1,11 +1,17 @@
 """A server that is killed loses nothing that it acknowledged, and says what happened."""
 
+import asyncio
 import json
 import random
 import sqlite3
 import time
 from pathlib import Path
+from typing import Any
 
+import pytest
+from starlette.websockets import WebSocketDisconnect
+
+from kvarium.api.engine import WebsocketLink, serve_engine
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium_ledger.messages import Welcome
@@ -128,3 +134,50 @@ def test_a_record_that_came_while_others_were_written_waits_no_longer_for_it(db:
     busy.result(10)
     assert 0.9 < time.monotonic() - began < 1.6
     recorder.close()
+
+
+class DeadEngine:
+    """A connection whose engine died: what it sent before is still to be read, and nothing can be sent to it."""
+
+    def __init__(self, frames: list[bytes]) -> None:
+        self.messages: list[dict[str, Any]] = [
+            {"type": "websocket.receive", "bytes": each} for each in frames
+        ]
+
+    async def receive(self) -> dict[str, Any]:
+        await asyncio.sleep(0.001)
+        return self.messages.pop(0) if self.messages else {"type": "websocket.disconnect", "code": 1006}
+
+    async def send_bytes(self, data: bytes) -> None:
+        raise WebSocketDisconnect(1006)
+
+
+class Taker:
+    """A session that acknowledges at once what it takes."""
+
+    def __init__(self) -> None:
+        self.taken: list[bytes] = []
+        self.pending_bytes = 0
+        self.link: WebsocketLink | None = None
+
+    def attach(self, link: WebsocketLink) -> None:
+        self.link = link
+
+    def receive(self, frame: bytes) -> None:
+        assert self.link is not None
+        self.taken.append(frame)
+        self.link.acknowledge(len(self.taken))
+
+    def detach(self, link: WebsocketLink) -> None:
+        assert link is self.link
+        self.link = None
+
+
+@pytest.mark.anyio
+async def test_what_a_dead_engine_had_sent_is_taken_though_no_acknowledgement_reaches_it() -> None:
+    frames = hand_frames(30)
+    taker: Any = Taker()
+    dead: Any = DeadEngine(frames)
+    await serve_engine(dead, taker, taker, asyncio.Event())
+    assert taker.taken == frames
+    assert taker.link is None

@@ -32,6 +32,11 @@ class WebsocketLink:
         self._close: tuple[int, str] | None = None
         self._news = asyncio.Event()
 
+    @property
+    def closes(self) -> bool:
+        """Was it told to end the connection?"""
+        return self._close is not None
+
     def acknowledge(self, record: int) -> None:
         """Everything up to ``record`` is committed; of several only the newest is told."""
         self._ack = record
@@ -98,17 +103,24 @@ async def engine(websocket: WebSocket) -> None:
             return
         ack = session.committed if session.committed >= 0 else None
         await websocket.send_bytes(codec.seal(Welcome(version=VERSION, ack=ack)))
-        await _serve(websocket, session, hub.writer, hub.linked)
+        await serve_engine(websocket, session, hub.writer, hub.linked)
 
 
-async def _serve(websocket: WebSocket, session: LiveSession, writer: Writer, linked: asyncio.Event) -> None:
+async def serve_engine(
+    websocket: WebSocket, session: LiveSession, writer: Writer, linked: asyncio.Event
+) -> None:
+    """Take what the engine of a session sends, until its connection ends."""
     link = WebsocketLink(websocket)
     session.attach(link)
     linked.set()
     sender = asyncio.create_task(link.run())
     try:
-        while not sender.done():
-            session.receive(await websocket.receive_bytes())
+        # To the end of what came, though nothing may reach the engine any more: it sent that before it died.
+        while not link.closes:
+            message = await websocket.receive()
+            if message["type"] == "websocket.disconnect":
+                return
+            session.receive(message["bytes"])
             while writer.pending_bytes > _MAX_PENDING_BYTES:
                 await asyncio.sleep(0.01)
     except LinkFaultError as error:
