@@ -6,14 +6,9 @@ with it, or reads what it can; none takes more time or memory than a whole file 
 Prints JSON: how often which command refused or answered, and what went wrong (nothing).
 """
 
-import json
 import random
-import resource
 import shutil
-import signal
-import sys
 import tempfile
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -29,8 +24,8 @@ from kvarium.recording.reader import Reader
 from kvarium.recording_options import reading
 from kvarium.sql.query import Limits, Query
 from kvarium.verify import verify
-from tests.backend.mutations import mutate, one_line
-from tests.backend.peak import peak_bytes
+from tests.backend.mutations import mutate
+from tests.backend.trials import Trials, one_line, print_told
 
 _MEMORY = 4 << 30
 _SECONDS = 30
@@ -91,38 +86,24 @@ def commands(path: Path, folder: Path, rng: random.Random) -> Counter[str]:
 
 
 def main(file: str, seed: int, count: int) -> dict[str, Any]:
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    """Try ``count`` mutations of ``file``."""
+    trials = Trials(seed, _MEMORY, _SECONDS)
     source = Path(file).read_bytes()
-    done: Counter[str] = Counter()
-    wrong: list[str] = []
-    for i in range(count):
-        rng = random.Random(f"{seed} {i}")
+    for rng in trials.each(count):
         folder = Path(tempfile.mkdtemp(prefix="kvarium-mutations-"))
         path = folder / "mutated.db"
         what = mutate(source, path, rng)
         before = path.read_bytes()
-        signal.alarm(_SECONDS)
-        try:
+        with trials.attempt(what):
             found = commands(path, folder, rng)
-            done += found
+            trials.done += found
             if what.startswith("nothing") and any("refused" in each or "wrong" in each for each in found):
-                wrong.append(f"{seed} {i}: {found} without a change")
+                trials.fail(f"{found} without a change")
             if path.read_bytes() != before:
-                wrong.append(f"{seed} {i}: {what}: the file was changed by those who only read it")
-        except BaseException as error:
-            last = traceback.extract_tb(error.__traceback__)[-3:]
-            where = " < ".join(f"{Path(each.filename).name}:{each.lineno}" for each in reversed(last))
-            wrong.append(f"{seed} {i}: {what}: {type(error).__name__}: {str(error)[:300]} ({where})")
-        signal.alarm(0)
+                trials.fail(f"{what}: the file was changed by those who only read it")
         shutil.rmtree(folder)
-    used = peak_bytes()
-    return {"done": done, "wrong": wrong, "max_rss": used}
-
-
-def _late(*_: object) -> None:
-    raise TimeoutError(f"took longer than {_SECONDS} s")
+    return trials.told()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGALRM, _late)
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    print_told(main)

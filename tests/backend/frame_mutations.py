@@ -9,15 +9,10 @@ clock; prints JSON: how often what happened, and what went wrong (nothing).
 """
 
 import copy
-import json
 import random
-import resource
-import signal
-import sys
-import traceback
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +26,7 @@ from kvarium_ledger.codec import FrameError
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import AnyRecord, Keyframe, Record
 from tests.backend.hand_engine import BLOCKS, SIZE
-from tests.backend.peak import peak_bytes
+from tests.backend.trials import Trials, one_line, print_told
 
 _MEMORY = 2 << 30
 _SECONDS = 20
@@ -233,18 +228,11 @@ def mutate(frame: bytes, rng: random.Random) -> tuple[str, bytes]:
 # -- who gets it ----------------------------------------------------------------------------------------------------
 
 
-def one_line(error: FrameError) -> None:
-    text = str(error)
-    assert text
-    assert "\n" not in text
-    assert len(text) < 2000
-
-
 def opened(frame: bytes) -> str:
     try:
         codec.open_frame(frame)
     except FrameError as error:
-        one_line(error)
+        one_line(str(error))
         return "refused"
     return "let in"
 
@@ -254,7 +242,7 @@ def recorded(frame: bytes) -> str:
     try:
         head = read_head(frame)
     except FrameError as error:
-        one_line(error)
+        one_line(str(error))
         return "refused"
     if head.record is None:
         return "no record"
@@ -283,7 +271,7 @@ def folded(at: Keyframe | None, frame: bytes, next_frames: list[bytes]) -> str:
             following: AnyRecord = codec.open_frame(each)  # type: ignore[assignment]
             fold.apply(following)
     except FrameError as error:
-        one_line(error)
+        one_line(str(error))
         return "refused"
     return "violation" if found else "lawful"
 
@@ -296,7 +284,7 @@ def mirrored(at: Keyframe | None, frame: bytes, next_frames: list[bytes]) -> str
         try:
             mirror.take(each)
         except FrameError as error:
-            one_line(error)
+            one_line(str(error))
             return "refused"
     if mirror.loaded:
         mirror.keyframe()
@@ -317,51 +305,30 @@ def keyframes(frames: list[bytes]) -> list[Keyframe | None]:
 
 
 def main(file: str, seed: int, count: int) -> dict[str, Any]:
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    """Try ``count`` mutations of the frames that are packed in ``file``."""
+    trials = Trials(seed, _MEMORY, _SECONDS)
     frames = list(codec.unpack(Path(file).read_bytes()))
     states = keyframes(frames)
-    done: Counter[str] = Counter()
-    wrong: list[str] = []
     kinds = {codec.peek(frame)[0] for frame in frames}
     places = {
         kind: [i for i, frame in enumerate(frames) if codec.peek(frame)[0] == kind] for kind in sorted(kinds)
     }
-    for i in range(count):
-        rng = random.Random(f"{seed} {i}")
-        at = (
-            rng.choice(places[rng.choice(list(places))]) if rng.random() < 0.5 else rng.randrange(len(frames))
-        )
+    for rng in trials.each(count):
+        often = rng.random() < 0.5
+        at = rng.choice(places[rng.choice(list(places))]) if often else rng.randrange(len(frames))
         what, frame = mutate(frames[at], rng)
         following = frames[at + 1 : at + 4]
-        for name, consume in (
-            ("codec", lambda frame=frame: opened(frame)),
-            ("recorder", lambda frame=frame: recorded(frame)),
-            ("fold", lambda at=at, frame=frame, following=following: folded(states[at], frame, following)),
-            (
-                "mirror",
-                lambda at=at, frame=frame, following=following: mirrored(states[at], frame, following),
-            ),
-        ):
-            signal.alarm(_SECONDS)
-            try:
-                done[f"{name}: {consume()}"] += 1
-            except BaseException as error:
-                where = " < ".join(
-                    f"{each.name}:{each.lineno}"
-                    for each in reversed(traceback.extract_tb(error.__traceback__)[-3:])
-                )
-                wrong.append(
-                    f"{seed} {i}: {what} of record {at} in the {name}: {type(error).__name__}: {str(error)[:200]} ({where})"
-                )
-            signal.alarm(0)
-    used = peak_bytes()
-    return {"done": done, "wrong": wrong, "max_rss": used}
-
-
-def _late(*_: object) -> None:
-    raise TimeoutError(f"took longer than {_SECONDS} s")
+        consumers: dict[str, Callable[[], str]] = {
+            "codec": partial(opened, frame),
+            "recorder": partial(recorded, frame),
+            "fold": partial(folded, states[at], frame, following),
+            "mirror": partial(mirrored, states[at], frame, following),
+        }
+        for name, consume in consumers.items():
+            with trials.attempt(f"{what} of record {at} in the {name}"):
+                trials.done[f"{name}: {consume()}"] += 1
+    return trials.told()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGALRM, _late)
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    print_told(main)

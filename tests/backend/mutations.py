@@ -2,21 +2,15 @@
 
 Runs in a process of its own, with a limit of memory and a clock for each file. Each mutated file is either refused with
 one line, or let in; then everything that a server reads of it gives an answer or is refused with one line, too. Prints
-JSON: how many were let in and refused, the reasons by kind, and what went wrong (nothing).
+JSON: how many were let in and refused, and what went wrong (nothing).
 """
 
-import json
 import random
-import resource
 import shutil
-import signal
 import sqlite3
 import struct
-import sys
 import tempfile
-import traceback
 import zlib
-from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,7 +30,7 @@ from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium.recording.transcript import read_sequence, read_transcript
 from tests.backend.chunk_rows import frames_in, put, values_of
-from tests.backend.peak import peak_bytes
+from tests.backend.trials import Trials, one_line, print_told
 
 _MEMORY = 2 << 30
 _SECONDS = 30
@@ -260,53 +254,31 @@ def exercise(path: Path, rng: random.Random) -> None:
         database.close()
 
 
-def one_line(text: str) -> None:
-    assert text
-    assert "\n" not in text
-    assert len(text) < 2000
-
-
 def main(file: str, seed: int, count: int) -> dict[str, Any]:
     """Try ``count`` mutations of ``file``."""
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    trials = Trials(seed, _MEMORY, _SECONDS)
     # So that a seek in this small file leaps as in a large one.
     seek_module._FAST_FORWARD_BYTES = 0
     source = Path(file).read_bytes()
-    done: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    wrong = []
     folder = Path(tempfile.mkdtemp(prefix="kvarium-mutations-"))
     path = folder / "mutated.db"
     try:
-        for i in range(count):
-            rng = random.Random(f"{seed} {i}")
+        for rng in trials.each(count):
             what = mutate(source, path, rng)
-            signal.alarm(_SECONDS)
-            try:
-                inspect(path, "the file")
-                done["let in"] += 1
-                kinds[f"{what}: let in"] += 1
-                exercise(path, rng)
-            except KvariumError as error:
-                one_line(str(error))
-                done["refused"] += 1
-                kinds[f"{what}: refused"] += 1
-                if what.startswith("nothing"):
-                    wrong.append(f"{seed} {i}: refused without a change: {error}")
-            except BaseException as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                wrong.append(f"{seed} {i}: {what}: {type(error).__name__}: {error} ({where.name})")
-            signal.alarm(0)
+            with trials.attempt(what):
+                try:
+                    inspect(path, "the file")
+                    trials.done["let in"] += 1
+                    exercise(path, rng)
+                except KvariumError as error:
+                    one_line(str(error))
+                    trials.done["refused"] += 1
+                    if what.startswith("nothing"):
+                        trials.fail(f"refused without a change: {error}")
     finally:
         shutil.rmtree(folder)
-    used = peak_bytes()
-    return {**done, "kinds": kinds, "wrong": wrong, "max_rss": used}
-
-
-def _late(*_: object) -> None:
-    raise TimeoutError(f"took longer than {_SECONDS} s")
+    return trials.told()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGALRM, _late)
-    print(json.dumps(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))))
+    print_told(main)

@@ -74,7 +74,7 @@ class ServerProcess:
         return self._process.pid
 
     def wait_ready(self) -> "ServerProcess":
-        wait_for(lambda: "http://" in self.text or self._process.poll() is not None, 30)
+        wait_for(lambda: "http://" in self.text or self._process.poll() is not None, 90)
         assert self._process.poll() is None, self.text
         return self
 

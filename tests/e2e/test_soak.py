@@ -41,8 +41,8 @@ _MIB = 1 << 20
 _PAGE_SIZE = os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = {
-    # What an allocator rounds up to and keeps.
-    "engine": 16 * _MIB,
+    # Where a machine has too much to do, what is not acknowledged yet takes up to 64 MiB, and an allocator keeps that.
+    "engine": 64 * _MIB,
     # The ring of the newest records has 32 MiB, and is full early.
     "server": 16 * _MIB,
     "mirror": 12 * _MIB,

@@ -29,6 +29,6 @@ def damage_told(what: str) -> Iterator[None]:
     """
     try:
         yield
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, LookupError) as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise DamagedRecordingError(f"{what} is not as kvarium stores it: {text}") from None
