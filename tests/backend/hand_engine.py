@@ -3,7 +3,6 @@
 import random
 import socket
 import threading
-import uuid
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 
@@ -14,7 +13,8 @@ from kvarium_ledger import codec
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.ledger import Ledger, Sealed
 from kvarium_ledger.messages import Ack, Answer, AnyMessage, Bye, Command, Hello, Rejected, Welcome
-from kvarium_ledger.records import VERSION, AnyRecord
+from kvarium_ledger.records import AnyRecord
+from tests.ledger.greeting import greeting
 from tests.ledger.hand_pool import HandPool
 from tests.ledger.test_fold import first_keyframe
 
@@ -22,20 +22,9 @@ BLOCKS, SIZE = 24, 4
 
 
 def hello(session: str | None = None, **changes: object) -> Hello:
-    values: dict[str, object] = {
-        "version": VERSION,
-        "session": session or str(uuid.uuid4()),
-        "utc_us": 1_764_000_000_000_000,
-        "num_blocks": BLOCKS,
-        "block_size": SIZE,
-        "engine": "hand",
-        "model": "none",
-        "runner": "null",
-        "device": "none",
-        "name": "by hand",
-        "allow_control": True,
-    }
-    return Hello(**(values | changes))  # type: ignore[arg-type]
+    told: dict[str, object] = {} if session is None else {"session": session}
+    values = {"num_blocks": BLOCKS, "block_size": SIZE, "name": "by hand", "allow_control": True}
+    return greeting(**(values | told | changes))
 
 
 def hand_frames(steps: int, seed: int = 11, actions: int = 8, record_text: str = "full") -> list[bytes]:

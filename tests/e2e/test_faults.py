@@ -2,7 +2,6 @@
 
 import json
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +15,12 @@ from kvarium_engine.scheduling.config import SchedulerConfig
 from kvarium_engine.workload.mix import Mix
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.link import Link
-from kvarium_ledger.messages import Hello
-from kvarium_ledger.records import VERSION
 from tests.backend.running_server import TOKEN
 from tests.backend.server_process import ServerProcess, kvarium, serving
 from tests.e2e.conftest import Pages
 from tests.e2e.page import ready, wait_light
 from tests.e2e.proxy import proxy
+from tests.ledger.greeting import greeting
 
 pytestmark = pytest.mark.e2e
 
@@ -55,17 +53,7 @@ class Tampered:
     """The real engine in a thread, linked to a server, audited at each step; ``between`` is run once between two steps."""
 
     def __init__(self, url: str) -> None:
-        hello = Hello(
-            version=VERSION,
-            session=str(uuid.uuid4()),
-            utc_us=0,
-            num_blocks=BLOCKS,
-            block_size=16,
-            engine="kvarium",
-            model="none",
-            runner="null",
-            device="cpu",
-        )
+        hello = greeting(BLOCKS, 16)
         self.link = Link(url.replace("http://", "ws://") + "/api/engine", TOKEN, hello)
         config = EngineConfig(BLOCKS, 16, SchedulerConfig(512, 16, BLOCKS * 16, "fcfs"), audit_interval=1)
         self.engine = Engine(config, NullRunner(0, 5.0, 40), Ledger(self.link.put))

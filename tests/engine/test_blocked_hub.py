@@ -19,22 +19,13 @@ from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.link import Link
-from kvarium_ledger.messages import Ack, Hello, Welcome
+from kvarium_ledger.messages import Ack, Welcome
 from kvarium_ledger.records import VERSION, AnyRecord, Gap, Keyframe, Record
+from tests.ledger.greeting import greeting
 
 BLOCKS, SIZE = 512, 16
 BOUND = 1 << 20
-HELLO = Hello(
-    version=VERSION,
-    session="s",
-    utc_us=0,
-    num_blocks=BLOCKS,
-    block_size=SIZE,
-    engine="kvarium",
-    model="none",
-    runner="null",
-    device="cpu",
-)
+HELLO = greeting(BLOCKS, SIZE)
 
 
 class BlockedHub:

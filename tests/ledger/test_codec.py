@@ -5,8 +5,9 @@ import pytest
 
 from kvarium_ledger import codec
 from kvarium_ledger.codec import FrameError
-from kvarium_ledger.messages import Ack, Hello
-from kvarium_ledger.records import VERSION, BlockColumns, Contents, Digest, Keyframe, Note, Step
+from kvarium_ledger.messages import Ack
+from kvarium_ledger.records import BlockColumns, Contents, Digest, Keyframe, Note, Step
+from tests.ledger.greeting import greeting
 
 STEP = Step(
     record=3,
@@ -89,16 +90,5 @@ def test_packed_frames_come_back_and_a_cut_is_found() -> None:
 
 
 def test_a_hello_keeps_vllms_names_in_its_config() -> None:
-    hello = Hello(
-        version=VERSION,
-        session="s",
-        utc_us=0,
-        num_blocks=1,
-        block_size=16,
-        engine="kvarium",
-        model="none",
-        runner="null",
-        device="none",
-        config={"max_num_batched_tokens": 512},
-    )
+    hello = greeting(1, 16, config={"max_num_batched_tokens": 512})
     assert codec.open_frame(codec.seal(hello)) == hello

@@ -16,20 +16,11 @@ from kvarium_ledger.ledger import Ledger, Sealed
 from kvarium_ledger.link import Link
 from kvarium_ledger.messages import Ack, Answer, Bye, Command, Hello, Rejected, Welcome
 from kvarium_ledger.records import VERSION, AnyRecord, Gap, Keyframe, Record
+from tests.ledger.greeting import greeting
 from tests.ledger.hand_pool import HandPool
 from tests.ledger.test_fold import BLOCKS, SIZE, first_keyframe
 
-HELLO = Hello(
-    version=VERSION,
-    session="s",
-    utc_us=0,
-    num_blocks=BLOCKS,
-    block_size=SIZE,
-    engine="hand",
-    model="none",
-    runner="null",
-    device="none",
-)
+HELLO = greeting(BLOCKS, SIZE)
 
 
 class Backend:
