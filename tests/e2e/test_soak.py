@@ -152,10 +152,9 @@ class Watcher:
                 statistics.median(each.bytes[name] for each in looks) for looks in (self.early, self.late)
             )
             assert early > 0, f"{name} was not looked at"
-            assert late - early < allowance, (
-                f"{name}: {early / _MIB:.0f} MiB early, {late / _MIB:.0f} MiB late, {allowance / _MIB:.0f} more are allowed: "
-                f"{[each.bytes[name] // _MIB for each in self.looks]}"
-            )
+            told = f"{name}: {early / _MIB:.0f} MiB early, {late / _MIB:.0f} late, {allowance / _MIB:.0f} more are allowed"
+            print(told)
+            assert late - early < allowance, f"{told}: {[each.bytes[name] // _MIB for each in self.looks]}"
 
     def assert_no_slower(self) -> None:
         """The CPU time of an operation between 20 and 50 % of the run, and in its last 30 %."""
@@ -164,12 +163,15 @@ class Watcher:
             min(self.looks, key=lambda each: abs(each.operations - part * last.operations))
             for part in (0.2, 0.5, 0.7)
         )
-        for name in self._pids:
+        # The mirror may lag where there is too much to do, and fold more late than early.
+        for name in self._pids.keys() - {"mirror"}:
             early, late = (
                 (to.seconds[name] - since.seconds[name]) / (to.operations - since.operations) * 1e6
                 for since, to in ((first, middle), (then, last))
             )
-            assert late < SLOWER * early, f"{name}: {early:.1f} µs an operation early, {late:.1f} late"
+            told = f"{name}: {early:.1f} µs an operation early, {late:.1f} late"
+            print(told)
+            assert late < SLOWER * early, told
 
 
 def lanes(digest: Digest) -> dict[str, list[int]]:
