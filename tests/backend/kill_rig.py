@@ -197,7 +197,8 @@ class Rig:
                 len(self.door.passed[self.session]) >= passed + records
                 and self.door.acked[self.session] >= had + acked
                 and self.seconds_behind() < 0.15
-            )
+            ),
+            120,
         )
 
     def seconds_behind(self) -> float:

@@ -193,11 +193,12 @@ def test_whatever_is_killed_and_when_what_was_acknowledged_is_there(
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+@pytest.mark.timeout(600)
 def test_a_recorder_that_keeps_records_for_a_second_is_found_out(db: Path) -> None:
     """The bound of 250 ms is a real one: what the machine took is allowed beside it, and no more."""
     command = [sys.executable, "-W", "error", "-m", "tests.backend.late_recorder"]
     with Rig(db, *OPTIONS, server=command) as rig:
-        for _ in range(5):
+        for _ in range(8):
             rig.run()
             at_next(rig, "ack")
             time.sleep(0.85)
