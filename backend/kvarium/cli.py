@@ -20,7 +20,7 @@ from kvarium.serving_options import AllowedHost, Browser, Host, Port
 from kvarium.sql import command as sql_command
 
 if TYPE_CHECKING:
-    from kvarium.launch import OptionsCheck
+    from kvarium.launch import EngineStandby
     from kvarium.serve import ServeOptions
 
 app = typer.Typer(
@@ -72,24 +72,35 @@ def _engine_options(given: list[str], host: str) -> list[str]:
     return options
 
 
-def _check_options(command: str, given: list[str]) -> "OptionsCheck":
-    """Let the engine check its options, while the server's own code is loaded."""
-    from kvarium.launch import EngineMissingError, OptionsCheck, engine_is_installed
+def _stand_by(command: str, given: list[str]) -> "EngineStandby":
+    """Let the engine check its options and get ready, while the server's own code is loaded."""
+    from kvarium.launch import EngineMissingError, EngineStandby, engine_is_installed
 
     if not engine_is_installed():
         raise EngineMissingError
-    return OptionsCheck(command, given)
+    return EngineStandby(command, given)
 
 
-def _serve(db: str | None, options: "ServeOptions", check: "OptionsCheck | None") -> None:
+def _serve(db: str | None, options: "ServeOptions") -> None:
+    standby = options.standby
+    if standby is None:
+        raise typer.Exit(_record(db, options))
+    status, text = standby.wait()
+    if status:
+        print(text, file=sys.stderr)
+        raise typer.Exit(status)
+    try:
+        status = _record(db, options)
+    finally:
+        standby.dismiss()
+    raise typer.Exit(status)
+
+
+def _record(db: str | None, options: "ServeOptions") -> int:
+    """Serve, and record what comes; the exit status."""
     from kvarium.recording.database import open_for_server
     from kvarium.serve import serve as run_server
 
-    if check is not None:
-        status, text = check.wait()
-        if status:
-            print(text, file=sys.stderr)
-            raise typer.Exit(status)
     database = open_for_server(target(db))
     if database.upgraded_from is not None:
         print(
@@ -98,10 +109,9 @@ def _serve(db: str | None, options: "ServeOptions", check: "OptionsCheck | None"
             file=sys.stderr,
         )
     try:
-        status = run_server(database, options)
+        return run_server(database, options)
     finally:
         database.close()
-    raise typer.Exit(status)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -160,7 +170,7 @@ def serve(
         raise KvariumError(f"{' '.join(context.args)}: options of an engine, but --no-engine starts none")
     chosen = [] if runner is None else ["--runner", runner]
     given = _engine_options([*chosen, *context.args], host) if engine else None
-    check = None if given is None else _check_options("kvarium serve", given)
+    standby = None if given is None else _stand_by("kvarium serve", given)
     from kvarium.recording.retention import Retention
     from kvarium.serve import ServeOptions
 
@@ -171,6 +181,7 @@ def serve(
         allow_changes=allow_changes,
         retention=Retention(keep_sessions, keep_days, size),
         engine_options=given,
+        standby=standby,
         exit_with_engine=exit_with_engine,
         open_browser=browser,
         say=say,
@@ -178,7 +189,7 @@ def serve(
     token = os.environ.get("KVARIUM_ENGINE_TOKEN")
     if token:
         options.engine_token = token
-    _serve(db, options, check)
+    _serve(db, options)
 
 
 @app.command(context_settings=_PASS_ON)
@@ -205,21 +216,21 @@ def demo(
 
     given = context.args if duration is None else [*context.args, "--duration", str(duration)]
     given = demonstration.engine_options(given, runner, model)
-    check = _check_options("kvarium demo", given)
+    standby = _stand_by("kvarium demo", given)
     from kvarium.serve import ServeOptions
 
-    if demonstration.fetch_if_missing(given, check):
-        check = _check_options("kvarium demo", given)
+    if demonstration.fetch_if_missing(given, standby):
+        standby = _stand_by("kvarium demo", given)
     _serve(
         db,
         ServeOptions(
             port=port,
             engine_options=given,
+            standby=standby,
             exit_with_engine=duration is not None,
             open_browser=browser,
             say=say,
         ),
-        check,
     )
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from kvarium.errors import KvariumError
-from kvarium.launch import OptionsCheck, die_with_parent, option_of
+from kvarium.launch import EngineStandby, die_with_parent, option_of
 
 _NEEDED = ("torch", "transformers", "safetensors")
 _SIZED_BY = ("--num-gpu-blocks-override", "--kv-cache-memory-bytes", "--gpu-memory-utilization")
@@ -59,12 +59,12 @@ def engine_options(given: Sequence[str], runner: str, model: str) -> list[str]:
     return [*options, *given]
 
 
-def fetch_if_missing(options: Sequence[str], check: OptionsCheck) -> bool:
+def fetch_if_missing(options: Sequence[str], standby: EngineStandby) -> bool:
     """Fetch the model if that is what the engine's check of its ``options`` lacks; says whether it was fetched.
 
     The engine names the command that fetches it. Ends with the fetch's exit status where it fails.
     """
-    status, told = check.wait()
+    status, told = standby.wait()
     model = option_of(options, "--model")
     if status != 2 or model is None or f"kvarium models fetch {model}" not in told:
         return False

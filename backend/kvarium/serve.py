@@ -18,7 +18,7 @@ import uvicorn
 from kvarium.app import Application
 from kvarium.errors import KvariumError
 from kvarium.hub import EngineState
-from kvarium.launch import ENGINE, EngineProcess, Program
+from kvarium.launch import ENGINE, EngineProcess, EngineStandby, Program
 from kvarium.recording.database import Database
 from kvarium.recording.retention import KEEP_ALL, Retention
 from kvarium.security import is_loopback
@@ -33,7 +33,7 @@ _DRAIN_SECONDS = 60.0
 class ServeOptions:
     """How to serve. ``engine_options`` None: no engine is started. ``say`` prints a line for the user.
 
-    ``program`` is what is started with them, an engine or what is like one.
+    ``program`` is what is started with them, an engine or what is like one; ``standby`` is one that was started with them.
     ``allow_changes`` (may the page rename, annotate, remove and import sessions?) None: where only this machine can watch.
     """
 
@@ -42,6 +42,7 @@ class ServeOptions:
     allowed_hosts: tuple[str, ...] = ()
     engine_options: list[str] | None = None
     program: Program = ENGINE
+    standby: EngineStandby | None = None
     engine_token: str | None = field(default_factory=lambda: secrets.token_urlsafe(32))
     exit_with_engine: bool = False
     open_browser: bool = False
@@ -170,6 +171,7 @@ class _Run:
                 self.options.engine_token or "",
                 self.options.engine_options,
                 self.options.program,
+                self.options.standby,
             )
             self._set_engine_state("starting")
             await self._engine.start()

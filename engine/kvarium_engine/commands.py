@@ -196,10 +196,13 @@ def engine(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the summary as one JSON object.")] = False,
-    check: Annotated[
-        bool,
-        typer.Option("--check", hidden=True, help="Only check the options: for a server, before it starts."),
-    ] = False,
+    stand_by: Annotated[
+        int | None,
+        typer.Option(
+            hidden=True,
+            help="Of a server, before it starts: check the options, then wait for an address; the file of its errors.",
+        ),
+    ] = None,
 ) -> None:
     """Run the paged engine until its trace, its steps or its time end, or it is stopped."""
     from kvarium_engine import process
@@ -243,4 +246,4 @@ def engine(
         record_text=record_text,
         json=json,
     )
-    raise typer.Exit(process.check(options) if check else process.run(options))
+    raise typer.Exit(process.run(options) if stand_by is None else process.stand_by(options, stand_by))

@@ -20,6 +20,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from types import FrameType
 
 from kvarium_engine.engine import Engine
@@ -27,7 +28,7 @@ from kvarium_engine.errors import LinkFailedError, NotRecordedError, UsageError
 from kvarium_engine.handshake import hello
 from kvarium_engine.health import HealthMeter
 from kvarium_engine.options import Options, Resolved, resolve
-from kvarium_engine.runners import make_runner
+from kvarium_engine.runners import import_models, make_runner
 from kvarium_engine.steering import Steering
 from kvarium_engine.tally import Tally
 from kvarium_engine.workload import NoWorkload, Workload
@@ -46,6 +47,9 @@ WAITING_S = 1.0
 DEBUG_VARIABLE = "KVARIUM_DEBUG"
 COMMAND_VARIABLE = "KVARIUM_COMMAND"
 """Which command a person typed (``kvarium serve``), where that was not ``kvarium engine``: messages begin with it."""
+
+READY = "\0"
+"""What an engine that stands by says once its options are right."""
 
 FAULT_STATUS = 70
 
@@ -284,25 +288,43 @@ def _say(line: str) -> None:
     print(f"{os.environ.get(COMMAND_VARIABLE) or 'kvarium engine'}: {line}", file=sys.stderr, flush=True)
 
 
-def check(options: Options) -> int:
-    """Check the options of an engine that a server is to start, its trace too; returns the exit status."""
-    return _guarded(lambda: _check(options))
+def stand_by(options: Options, terminal: int) -> int:
+    """Be the engine of a server that gets ready beside it; returns the exit status.
+
+    The options are checked, the trace too. Until they are, a server reads standard error, and then ``READY`` or why not;
+    from then on it is the file ``terminal``. What a model needs is imported while the server starts; the first line
+    of standard input then has, as JSON, the address and the token to connect with. Without one there is nothing to do.
+    """
+    logging.basicConfig(level=logging.WARNING, format=_LOG)
+    return _guarded(lambda: _stand_by(options, terminal))
 
 
-def _check(options: Options) -> None:
+def _stand_by(options: Options, terminal: int) -> None:
     if options.connect is not None:
         raise UsageError(
             "--connect is the server's own: its engine connects to it; "
             "`kvarium engine --connect URL` runs one that connects elsewhere"
         )
-    resolve(options)
+    resolved = resolve(options)
+    print(READY, end="", file=sys.stderr, flush=True)
+    os.dup2(terminal, 2)
+    os.close(terminal)
+    os.environ.pop(COMMAND_VARIABLE, None)
+    if resolved.model is not None:
+        import_models()
+    line = sys.stdin.readline()
+    if line:
+        url, token = json.loads(line)
+        Process(replace(options, connect=url, token=token)).run()
 
 
 def run(options: Options) -> int:
     """Run an engine; returns the exit status. Whatever goes wrong is told in one line: 2 is a wrong option or backend."""
-    logging.basicConfig(level=logging.WARNING, format="engine: %(message)s")
+    logging.basicConfig(level=logging.WARNING, format=_LOG)
     return _guarded(lambda: Process(options).run())
 
+
+_LOG = "engine: %(message)s"
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a disk or a file that is full says: no fault of the engine's."""

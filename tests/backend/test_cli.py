@@ -299,11 +299,12 @@ def test_an_engine_that_hands_over_its_records_is_waited_for_and_can_be_hurried(
 
     async def stopped() -> int:
         engine = launch.EngineProcess("ws://127.0.0.1:1/api/engine", "t", [])
-        process = engine._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", slow, stdout=asyncio.subprocess.PIPE
+        process = engine._process = subprocess.Popen(
+            [sys.executable, "-c", slow], stdout=subprocess.PIPE, text=True
         )
         assert process.stdout is not None
-        await process.stdout.readline()
+        with process.stdout as told:
+            told.readline()
         engine.hurry()  # it is not being stopped: nothing happens
         stopping = asyncio.create_task(engine.stop())
         await asyncio.sleep(0.3)

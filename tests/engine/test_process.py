@@ -371,3 +371,65 @@ def test_a_lossless_run_that_outruns_its_backend_is_recorded_whole(
     assert code == 0
     assert "did not acknowledge" not in out
     assert_folded_to_nothing(backend)
+
+
+def standing_by(*options: str) -> tuple["subprocess.Popen[str]", Callable[[], str]]:
+    """An engine that stands by, its standard error a pipe as a server's; and what it says later on."""
+    later, terminal = os.pipe()
+    engine = subprocess.Popen(
+        [
+            sys.executable,
+            "-W",
+            "error",
+            "-m",
+            "kvarium_engine.process",
+            "--stand-by",
+            str(terminal),
+            *options,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        pass_fds=(terminal,),
+    )
+    os.close(terminal)
+
+    def told() -> str:
+        with os.fdopen(later) as file:
+            return file.read()
+
+    return engine, told
+
+
+def test_an_engine_that_stands_by_says_so_and_runs_once_it_has_an_address(backend: StubBackend) -> None:
+    engine, told = standing_by("--runner", "null", "--steps", "5", "--step-ms", "0", "--lossless")
+    with engine:
+        assert engine.stderr is not None
+        assert engine.stderr.read() == process.READY
+        assert engine.poll() is None and not backend.records
+        out, _ = engine.communicate(json.dumps([backend.url, TOKEN]) + "\n", timeout=30)
+    assert (engine.returncode, told()) == (0, "")
+    assert out.startswith("5 steps were made: ")
+    assert_folded_to_nothing(backend)
+
+
+def test_an_engine_that_stands_by_ends_when_nobody_needs_it() -> None:
+    engine, told = standing_by("--runner", "null")
+    with engine:
+        assert engine.stderr is not None
+        assert engine.stderr.read() == process.READY
+        out, _ = engine.communicate("", timeout=30)
+    assert (engine.returncode, out, told()) == (0, "", "")
+
+
+def test_an_engine_that_can_not_stand_by_says_why_to_its_server() -> None:
+    for options, why in (
+        (["--speed", "-1"], "--speed must be a number from 0 on, not -1.0"),
+        (["--connect", "ws://127.0.0.1:1/api/engine"], "--connect is the server's own"),
+    ):
+        engine, told = standing_by(*options)
+        with engine:
+            _, said = engine.communicate("", timeout=30)
+        assert engine.returncode == 2 and why in said and process.READY not in said
+        assert told() == ""
