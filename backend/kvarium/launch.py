@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import fcntl
 import importlib.util
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from kvarium.errors import KvariumError
@@ -65,11 +67,12 @@ def die_with_parent(signal_number: signal.Signals = signal.SIGTERM) -> Callable[
 
 
 def _copy_of_standard_error() -> int:
-    """A file descriptor of this process's standard error; of nothing where that is closed."""
+    """A file descriptor of this process's standard error; of nothing where that is closed. None of the first three."""
     try:
-        return os.dup(2)
+        return fcntl.fcntl(2, fcntl.F_DUPFD_CLOEXEC, 3)
     except OSError:
-        return os.open(os.devnull, os.O_WRONLY)
+        with Path(os.devnull).open("w") as nothing:
+            return fcntl.fcntl(nothing, fcntl.F_DUPFD_CLOEXEC, 3)
 
 
 class EngineStandby:

@@ -2,6 +2,9 @@
 
 import json
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -199,3 +202,16 @@ def test_a_viewer_follows_a_real_engine_and_stays_verified(db: Path) -> None:
                 if hasattr(message, "record"):
                     assert fold.apply(message) == []
             assert fold.verified
+
+
+@pytest.mark.parametrize("closed", ["0<&-", "2>&-", "0<&- 2>&-"])
+def test_an_engine_stands_by_and_runs_whatever_standard_files_are_closed(tmp_path: Path, closed: str) -> None:
+    served = shlex.join(
+        [sys.executable, "-m", "kvarium.cli", "serve", "--db", str(tmp_path / "a.db"), "--port", "0"]
+    )
+    engine = "--runner null --steps 3 --step-ms 0 --exit-with-engine"
+    done = subprocess.run(
+        f"{served} {engine} {closed}", shell=True, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "3 steps were made" in done.stdout
