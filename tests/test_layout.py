@@ -40,6 +40,7 @@ WITHOUT_IT = (
 LEDGER = {"msgspec", "numpy", "websockets"}
 ENGINE = LEDGER | {"huggingface_hub", "platformdirs", "rich", "typer"}
 ENGINE |= {"gguf", "safetensors", "tokenizers", "torch", "transformers", "triton"}
+ENGINE |= {"vllm"}  # by one bench alone, which goes without
 """Whose code the ledger and the engine use (docs/decisions/0001); all else is Python's own."""
 
 IMPORT_ALL = """

@@ -1,8 +1,8 @@
 """The audit: the engine's state read from its real objects, to be compared with what the ledger says.
 
-Nothing here asks the ledger. The free queue is walked link by link, and only a block that the walk reaches has a ticket;
+Nothing here asks the ledger. The free queue is walked entry by entry, and only a block that the walk reaches has a ticket;
 the tables are those of the sequences, the counts those of the pool. So a change that forgot its operation differs in a
-digest, and a broken link does too.
+digest, and an entry that is lost does too.
 """
 
 import logging
@@ -44,7 +44,7 @@ class Auditor:
         self._told = False
 
     def _blocks(self) -> BlockState:
-        """The block columns, with tickets for the blocks that the queue's links reach."""
+        """The block columns, with tickets for the blocks that the queue's entries reach."""
         try:
             reached = self.pool.queue.walk()
         except BrokenQueueError as error:
@@ -52,15 +52,11 @@ class Auditor:
                 log.error("the free queue is broken: %s", error.args[0])
                 self._told = True
             reached = error.args[1]
-        real, found = self.pool.state, BlockState(self.pool.num_blocks)
-        found.np_generation[:] = real.np_generation
-        found.np_count[:] = real.np_count
-        found.np_content[:] = real.np_content
-        found.np_filled[:] = real.np_filled
-        found.np_hits[:] = real.np_hits
-        found.np_ticket[:] = np.nan
+        found = self.pool.state.as_arrays()
         rows = np.array(reached, dtype=np.int64)
-        found.np_ticket[rows] = real.np_ticket[rows]
+        tickets = found.np_ticket[rows]
+        found.np_ticket[:] = np.nan
+        found.np_ticket[rows] = tickets
         return found
 
     def _sequences(self) -> list[Sequence]:

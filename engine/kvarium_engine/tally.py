@@ -1,5 +1,8 @@
 """How many operations of each kind, for the summary at the end of a run."""
 
+from collections import Counter
+
+from kvarium_ledger.decisions import AnyDecision
 from kvarium_ledger.ledger import Sealed, SealedStep
 from kvarium_ledger.operations import Operation
 
@@ -9,18 +12,23 @@ class Tally:
 
     def __init__(self) -> None:
         self._kinds = [0] * (max(Operation) + 1)
-        self.decisions: dict[str, int] = {}
+        self._types: Counter[type[AnyDecision]] = Counter()
 
     def count(self, sealed: Sealed) -> None:
         """Count a sealed step."""
         if not isinstance(sealed, SealedStep):
             return
         kinds = self._kinds
-        for part in sealed.slices:
-            kinds[part.kind] += len(part.blocks)
+        for kind, blocks, *_ in sealed.plain_slices:
+            kinds[kind] += len(blocks)
+        types = self._types
         for decision in sealed.decisions:
-            name = decision.__struct_config__.tag
-            self.decisions[str(name)] = self.decisions.get(str(name), 0) + 1
+            types[type(decision)] += 1
+
+    @property
+    def decisions(self) -> dict[str, int]:
+        """Decisions by name."""
+        return {str(kind.__struct_config__.tag): number for kind, number in self._types.items()}
 
     @property
     def operations(self) -> dict[str, int]:

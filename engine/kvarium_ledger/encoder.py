@@ -18,12 +18,12 @@ from kvarium_ledger.decisions import (
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.hashes import HASH_BYTES
 from kvarium_ledger.ledger import (
-    ContentText,
     ExtraKeys,
+    PlainContents,
+    PlainSlice,
     Sealed,
     SealedControl,
     SealedStep,
-    Slice,
     TokenLogprobs,
 )
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
@@ -58,7 +58,7 @@ EXTRA: dict[Operation, tuple[str, ...]] = {
 """Which columns the ``extra`` of a :class:`~kvarium_ledger.ledger.Slice` holds, in order."""
 
 
-def columns_of(slices: list[Slice]) -> Operations:
+def columns_of(slices: Sequence[PlainSlice]) -> Operations:
     """Lay the slices of a step out as the columns of its record."""
     values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     holders = CARRIED_BY["position"]
@@ -181,7 +181,7 @@ class Encoder:
                     records.append(self._privacy.text(told))
                 return records
             ends = _ends(sealed.decisions) if self._vocabulary is not None else b""
-            if sealed.contents or sealed.prompts or sealed.sampled or ends:
+            if sealed.plain_contents or sealed.prompts or sealed.sampled or ends:
                 records.append(self._text(sealed, ends))
             return records
         if isinstance(sealed, SealedControl):
@@ -234,7 +234,7 @@ class Encoder:
         return self._lanes.digest()
 
     def _step(self, sealed: SealedStep) -> Step:
-        operations = columns_of(sealed.slices)
+        operations = columns_of(sealed.plain_slices)
         step = Step(
             record=self._next(),
             step=sealed.step,
@@ -255,25 +255,22 @@ class Encoder:
             decisions=sealed.decisions,
             sampled=np.array(sealed.sampled, dtype="<u4").tobytes(),
             sampled_op=sealed.sampled_op,
-            contents=_contents(sealed.contents),
+            contents=_contents(sealed.plain_contents),
             digest=self._digest(operations, sealed.decisions),
             audit=sealed.audit,
         )
         return step if self._privacy is None else self._privacy.step(step)
 
     def _text(self, sealed: SealedStep, ends: bytes) -> Text:
-        tokens: list[int] = []
-        for content in sealed.contents:
-            tokens += content.tokens
-        told = np.array(tokens, dtype="<u4").tobytes()
+        told = b"".join(tokens for _, _, _, tokens, *_ in sealed.plain_contents)
         sampled = np.array(sealed.sampled_tokens, dtype="<u4").tobytes()
         logprobs = _logprobs(sealed.logprobs) if sealed.logprobs else _NO_LOGPROBS
         return Text(
             record=self._next(),
             step=sealed.step,
-            content=np.array([content.content for content in sealed.contents], dtype="<u4").tobytes(),
+            content=_ids(sealed.plain_contents),
             tokens=told,
-            extra=_extra(sealed.contents),
+            extra=_extra(sealed.plain_contents),
             prompts=sealed.prompts,
             sampled=sampled,
             pieces=self._pieces(
@@ -294,22 +291,36 @@ def _ends(decisions: list[AnyDecision]) -> bytes:
     return np.array(ends, dtype="<u4").tobytes()
 
 
-def _contents(contents: list[ContentText]) -> Contents:
-    hashes = [content.hash for content in contents if content.hash is not None]
+def _ids(contents: list[PlainContents]) -> bytes:
+    ids: list[int] = []
+    for first, _, count, *_ in contents:
+        ids += range(first, first + count)
+    return np.array(ids, dtype="<u4").tobytes()
+
+
+def _contents(contents: list[PlainContents]) -> Contents:
+    parents: list[int] = []
+    hashes: list[bytes] = []
+    for first, parent, count, _, _, _, told in contents:
+        parents.append(parent)
+        parents += range(first, first + count - 1)
+        hashes += told
     return Contents(
-        content=np.array([content.content for content in contents], dtype="<u4").tobytes(),
-        parent=np.array([content.parent for content in contents], dtype="<u4").tobytes(),
+        content=_ids(contents),
+        parent=np.array(parents, dtype="<u4").tobytes(),
         hash=b"".join(hashes),
         hash_size=HASH_BYTES if hashes else 0,
     )
 
 
-def _extra(contents: list[ContentText]) -> list[ContentKeys]:
+def _extra(contents: list[PlainContents]) -> list[ContentKeys]:
     """The contents that have extra keys, by these."""
     found: dict[ExtraKeys, list[int]] = {}
-    for content in contents:
-        if content.extra is not None:
-            found.setdefault(content.extra, []).append(content.content)
+    for first, _, count, _, extra, rest, _ in contents:
+        if extra is not None:
+            found.setdefault(extra, []).append(first)
+        if rest is not None and count > 1:
+            found.setdefault(rest, []).extend(range(first + 1, first + count))
     return [
         ContentKeys(content=np.array(ids, dtype="<u4").tobytes(), keys=[list(key) for key in keys])
         for keys, ids in found.items()

@@ -5,12 +5,18 @@ contents' text, digests and msgpack are made of those slices on another thread (
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from kvarium_ledger.decisions import AnyDecision
 from kvarium_ledger.operations import NONE, Cause, Operation, Pin
 from kvarium_ledger.records import Digest, Keyframe, Prompt
+
+# Bound once: to look a member up in its enum takes as long as a call.
+_ALLOCATE, _EVICT, _REUSE = Operation.allocate, Operation.evict, Operation.reuse
+_SHARE, _COPY, _FILL = Operation.share, Operation.copy, Operation.fill
+_CACHE, _RELEASE, _FREE = Operation.cache, Operation.release, Operation.free
+_PREFIX_HIT, _WRITE, _FULL = Cause.prefix_hit, Cause.write, Cause.full
 
 
 class Slice(NamedTuple):
@@ -30,6 +36,11 @@ class Slice(NamedTuple):
     extra: tuple[Sequence[int] | Sequence[float], ...]
 
 
+_Each = int | Sequence[int]
+_Extra = tuple[Sequence[int] | Sequence[float], ...]
+PlainSlice = tuple[Operation, Sequence[int], Cause, _Each, _Each, int, int, _Extra]
+"""A :class:`Slice` without its names: made in a third of the time."""
+
 ExtraKeys = tuple[tuple[str, ...], ...]
 """What stands in a block's hash beside its parent and its tokens."""
 
@@ -45,6 +56,10 @@ class ContentText(NamedTuple):
     tokens: Sequence[int]
     extra: ExtraKeys | None = None
     hash: bytes | None = None
+
+
+PlainContents = tuple[int, int, int, bytes, ExtraKeys | None, ExtraKeys | None, Sequence[bytes]]
+"""The arguments of :meth:`Ledger.contents`."""
 
 
 class TokenLogprobs(NamedTuple):
@@ -70,7 +85,8 @@ class StepTimes(NamedTuple):
 
 
 class SealedStep(NamedTuple):
-    """All that one step appended; the encoder makes a ``step`` and a ``text`` record of it."""
+    """All that one step appended: slices of so many ``operations``, and more; the encoder makes a ``step`` and a
+    ``text`` record of it."""
 
     step: int
     times: StepTimes
@@ -78,15 +94,39 @@ class SealedStep(NamedTuple):
     op: int
     tokens: int
     budget: int
-    slices: list[Slice]
+    plain_slices: list[PlainSlice]
+    operations: int
     decisions: list[AnyDecision]
     sampled: Sequence[int]
     sampled_tokens: Sequence[int]
     sampled_op: int
     logprobs: Sequence[TokenLogprobs]
-    contents: list[ContentText]
+    plain_contents: list[PlainContents]
     prompts: list[Prompt]
     audit: Digest | None
+
+    @property
+    def slices(self) -> list[Slice]:
+        """The slices by the names of their parts."""
+        return [Slice._make(each) for each in self.plain_slices]
+
+    @property
+    def contents(self) -> list[ContentText]:
+        """The contents one by one."""
+        return one_by_one(self.plain_contents)
+
+
+def one_by_one(contents: Iterable[PlainContents]) -> list[ContentText]:
+    """Contents by the names of their parts."""
+    found: list[ContentText] = []
+    for first, parent, count, tokens, extra, rest, hashes in contents:
+        ids, size = memoryview(tokens).cast("I").tolist(), len(tokens) // 4 // count
+        for at in range(count):
+            own = ids[at * size : (at + 1) * size]
+            before = first + at - 1 if at else parent
+            keys, told = rest if at else extra, hashes[at] if hashes else None
+            found.append(ContentText(first + at, before, own, keys, told))
+    return found
 
 
 class SealedControl(NamedTuple):
@@ -121,9 +161,9 @@ class Ledger:
         self._clear()
 
     def _clear(self) -> None:
-        self._slices: list[Slice] = []
+        self._slices: list[PlainSlice] = []
         self._decisions: list[AnyDecision] = []
-        self._contents: list[ContentText] = []
+        self._contents: list[PlainContents] = []
         self._prompts: list[Prompt] = []
         self._sampled: Sequence[int] = ()
         self._sampled_tokens: Sequence[int] = ()
@@ -146,20 +186,6 @@ class Ledger:
 
     # -- operations -----------------------------------------------------------------------------------------------
 
-    def _append(
-        self,
-        kind: Operation,
-        blocks: Sequence[int],
-        cause: Cause,
-        sequences: int | Sequence[int],
-        positions: int | Sequence[int] = NONE,
-        group: int = 0,
-        pin: int = 0,
-        extra: tuple[Sequence[int] | Sequence[float], ...] = (),
-    ) -> None:
-        self._slices.append(Slice(kind, blocks, cause, sequences, positions, group, pin, extra))
-        self.op += len(blocks)
-
     def allocate(
         self,
         blocks: Sequence[int],
@@ -175,8 +201,10 @@ class Ledger:
         ``sequence`` and ``position`` may also be one each. ``tickets`` and ``filled_before`` are what the blocks had
         before.
         """
-        extra = (tickets, filled_before)
-        self._append(Operation.allocate, blocks, cause, sequence, position, group, 0, extra)
+        self._slices.append(
+            (_ALLOCATE, blocks, cause, sequence, position, group, 0, (tickets, filled_before))
+        )
+        self.op += len(blocks)
 
     def evict(
         self,
@@ -187,23 +215,27 @@ class Ledger:
         hits: Sequence[int],
     ) -> None:
         """Blocks lose their ``contents`` (and ``hits``), for ``sequence`` (or one each; ``NONE`` at a reset)."""
-        self._append(Operation.evict, blocks, cause, sequence, extra=(contents, hits))
+        self._slices.append((_EVICT, blocks, cause, sequence, NONE, 0, 0, (contents, hits)))
+        self.op += len(blocks)
 
     def reuse(
         self, blocks: Sequence[int], sequence: int, position: int, tickets: Sequence[float], group: int = 0
     ) -> None:
         """Prefix hits on freed blocks, which leave the queue (``tickets`` before) for a table from ``position`` on."""
-        self._append(Operation.reuse, blocks, Cause.prefix_hit, sequence, position, group, 0, (tickets,))
+        self._slices.append((_REUSE, blocks, _PREFIX_HIT, sequence, position, group, 0, (tickets,)))
+        self.op += len(blocks)
 
     def share(
         self, blocks: Sequence[int], cause: Cause, sequence: int, position: int, group: int = 0
     ) -> None:
         """One more holder each: a fork or a prefix hit enters blocks in use into a table from ``position`` on."""
-        self._append(Operation.share, blocks, cause, sequence, position, group)
+        self._slices.append((_SHARE, blocks, cause, sequence, position, group, 0, ()))
+        self.op += len(blocks)
 
     def pin(self, blocks: Sequence[int], pin: Pin, cause: Cause, sequence: int = NONE) -> None:
         """One more holder each, which is no sequence (a ``share`` whose holder is a pin); serves ``sequence``."""
-        self._append(Operation.share, blocks, cause, sequence, NONE, 0, pin)
+        self._slices.append((_SHARE, blocks, cause, sequence, NONE, 0, pin, ()))
+        self.op += len(blocks)
 
     def copy(
         self,
@@ -221,7 +253,8 @@ class Ledger:
         ``ticket`` and ``filled_before`` are the target's before; ``filled_after`` is the source's fill.
         """
         extra = ((ticket,), (filled_before,), (filled_after,), (source,))
-        self._append(Operation.copy, (target,), Cause.write, sequence, position, group, 0, extra)
+        self._slices.append((_COPY, (target,), _WRITE, sequence, position, group, 0, extra))
+        self.op += 1
 
     def fill(
         self,
@@ -232,11 +265,13 @@ class Ledger:
         after: Sequence[int],
     ) -> None:
         """Slots are assigned: each block's fill grows from ``before`` to ``after``, for one sequence or one each."""
-        self._append(Operation.fill, blocks, cause, sequences, extra=(before, after))
+        self._slices.append((_FILL, blocks, cause, sequences, NONE, 0, 0, (before, after)))
+        self.op += len(blocks)
 
     def cache(self, blocks: Sequence[int], sequence: int | Sequence[int], contents: Sequence[int]) -> None:
         """Full blocks are labelled with their ``contents`` (interned before, by :meth:`content`)."""
-        self._append(Operation.cache, blocks, Cause.full, sequence, extra=(contents,))
+        self._slices.append((_CACHE, blocks, _FULL, sequence, NONE, 0, 0, (contents,)))
+        self.op += len(blocks)
 
     def release(
         self,
@@ -247,7 +282,8 @@ class Ledger:
         group: int = 0,
     ) -> None:
         """Table entries end; the blocks have other holders still."""
-        self._append(Operation.release, blocks, cause, sequence, positions, group)
+        self._slices.append((_RELEASE, blocks, cause, sequence, positions, group, 0, ()))
+        self.op += len(blocks)
 
     def free(
         self,
@@ -259,11 +295,13 @@ class Ledger:
         group: int = 0,
     ) -> None:
         """The last holders' entries end; the blocks enter the free queue with ``tickets``."""
-        self._append(Operation.free, blocks, cause, sequence, positions, group, 0, (tickets,))
+        self._slices.append((_FREE, blocks, cause, sequence, positions, group, 0, (tickets,)))
+        self.op += len(blocks)
 
     def unpin_release(self, blocks: Sequence[int], pin: Pin, cause: Cause, sequence: int = NONE) -> None:
         """Pins end; the blocks have other holders still (a ``release`` whose holder is a pin)."""
-        self._append(Operation.release, blocks, cause, sequence, NONE, 0, pin)
+        self._slices.append((_RELEASE, blocks, cause, sequence, NONE, 0, pin, ()))
+        self.op += len(blocks)
 
     def unpin_free(
         self,
@@ -274,7 +312,8 @@ class Ledger:
         sequence: int = NONE,
     ) -> None:
         """Pins end that were the last holders; the blocks enter the free queue with ``tickets``."""
-        self._append(Operation.free, blocks, cause, sequence, NONE, 0, pin, (tickets,))
+        self._slices.append((_FREE, blocks, cause, sequence, NONE, 0, pin, (tickets,)))
+        self.op += len(blocks)
 
     # -- decisions and text ---------------------------------------------------------------------------------------
 
@@ -282,19 +321,23 @@ class Ledger:
         """Log a decision (its ``op`` is :attr:`op` at this moment)."""
         self._decisions.append(decision)
 
-    def content(
+    def contents(
         self,
-        content: int,
+        first: int,
         parent: int,
-        tokens: Sequence[int],
+        count: int,
+        tokens: bytes,
         extra: ExtraKeys | None = None,
-        hash: bytes | None = None,
+        rest: ExtraKeys | None = None,
+        hashes: Sequence[bytes] = (),
     ) -> None:
-        """Intern a content: ids grow by one from 0; ``parent`` is ``NONE`` for the first block of a prompt.
+        """Intern ``count`` contents: ids grow by one from 0, and each is the parent of the next one.
 
-        ``extra`` are the extra keys in its hash; ``hash`` is given where text is not recorded.
+        ``parent`` is the first one's, ``NONE`` for the first block of a prompt. ``tokens`` are the ids of all of them (u32
+        little-endian), as many of each. ``extra`` are the extra keys in the first one's hash, ``rest`` those in the others';
+        ``hashes`` are given where text is not recorded.
         """
-        self._contents.append(ContentText(content, parent, tokens, extra, hash))
+        self._contents.append((first, parent, count, tokens, extra, rest, hashes))
 
     def prompt(self, request: int, tokens: bytes, text: str | None = None) -> None:
         """A request's prompt: token ids as u32 little-endian, and its text where there is one."""
@@ -327,6 +370,7 @@ class Ledger:
             tokens,
             budget,
             self._slices,
+            self.op - op,
             self._decisions,
             self._sampled,
             self._sampled_tokens,

@@ -118,7 +118,7 @@ class Link:
 
     def put(self, sealed: Sealed) -> None:
         """Take a sealed step, control or keyframe. Waits only if the link is lossless and its bounds are reached."""
-        operations = sum(len(part.blocks) for part in sealed.slices) if isinstance(sealed, SealedStep) else 0
+        operations = sealed.operations if isinstance(sealed, SealedStep) else 0
         with self._pending_changed:
             if self._lossless:
                 self._pending_changed.wait_for(
@@ -187,7 +187,7 @@ class Link:
                     break
                 sealed = self._pending.popleft()
                 if isinstance(sealed, SealedStep):
-                    self._pending_operations -= sum(len(part.blocks) for part in sealed.slices)
+                    self._pending_operations -= sealed.operations
                 self._pending_changed.notify_all()
                 too_many = self._pending_operations > MAX_PENDING_OPERATIONS
             if self._lossless:

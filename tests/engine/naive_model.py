@@ -106,7 +106,12 @@ class NaiveModel:
             self._slices = self._decisions = 0
         self._steps = len(sealed)
         ledger = self.engine.engine.ledger
-        self._follow(ledger._slices, ledger._decisions, ledger._prompts, self.engine.engine._op)
+        self._follow(
+            [Slice._make(each) for each in ledger._slices],
+            ledger._decisions,
+            ledger._prompts,
+            self.engine.engine._op,
+        )
 
     def _follow(
         self, slices: list[Slice], decisions: list[AnyDecision], prompts: list[Prompt], op: int

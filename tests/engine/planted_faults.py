@@ -40,7 +40,7 @@ def newest_duplicate(plain: Callable[..., Any]) -> Callable[..., Any]:
 
     def lookup(self: PrefixCache, tokens: bytes, most: int, keys: ExtraKeys) -> Any:
         _, contents = plain(self, tokens, most, keys)
-        held = [self._blocks[content] for content in contents]
+        held = [self.holders[content] for content in contents]
         return [each if isinstance(each, int) else each[-1] for each in held], contents
 
     return lookup

@@ -41,29 +41,31 @@ def table_entry_that_is_left_out(engine: Mirrored) -> None:
     engine.roster.running[0].live[1].table.pop(0)
 
 
-def next_link(engine: Mirrored) -> None:
+def entry(engine: Mirrored, number: int) -> int:
+    """Where the entry of the ``number``-th queued block is."""
     queue = engine.pool.queue
-    first, second, third, *_ = queue.walk()[4:]
-    queue._next[first] = third
-    del second
+    return queue._order.index(queue.walk()[number], queue._head)
 
 
-def previous_link(engine: Mirrored) -> None:
-    queue = engine.pool.queue
-    queue._previous[queue.walk()[6]] = queue.walk()[2]
+def an_entry_of_another_block(engine: Mirrored) -> None:
+    order = engine.pool.queue._order
+    order[entry(engine, 4)] = order[entry(engine, 5)]
+
+
+def a_place_of_another_entry(engine: Mirrored) -> None:
+    places = engine.pool.queue._places
+    places[entry(engine, 6)] = places[entry(engine, 2)]
 
 
 def a_block_cut_out_of_the_queue(engine: Mirrored) -> None:
-    queue = engine.pool.queue
-    block = queue.walk()[5]
-    before, after = queue._previous[block], queue._next[block]
-    queue._next[before], queue._previous[after] = after, before
+    queue, at = engine.pool.queue, entry(engine, 5)
+    del queue._order[at], queue._places[at]
+    queue.size -= 1
 
 
-def two_links_that_close_a_ring(engine: Mirrored) -> None:
-    queue = engine.pool.queue
-    walk = queue.walk()
-    queue._next[walk[6]], queue._previous[walk[2]] = walk[2], walk[6]
+def two_blocks_that_changed_entries(engine: Mirrored) -> None:
+    order, one, other = engine.pool.queue._order, entry(engine, 2), entry(engine, 6)
+    order[one], order[other] = order[other], order[one]
 
 
 def length_of_the_queue(engine: Mirrored) -> None:
@@ -91,10 +93,10 @@ TAMPERS = [
     count_of_a_free_block,
     table_entry,
     table_entry_that_is_left_out,
-    next_link,
-    previous_link,
+    an_entry_of_another_block,
+    a_place_of_another_entry,
     a_block_cut_out_of_the_queue,
-    two_links_that_close_a_ring,
+    two_blocks_that_changed_entries,
     length_of_the_queue,
     content_of_a_block,
     fill_of_a_block,
@@ -129,12 +131,12 @@ def test_a_change_behind_the_ledgers_back_is_caught_by_a_keyframe(
     assert "audit" in {violation.kind for violation in engine.mirror()}
 
 
-def test_a_broken_link_is_told_in_the_log_with_the_block(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_lost_entry_is_told_in_the_log_with_the_counts(caplog: pytest.LogCaptureFixture) -> None:
     engine = busy()
-    block = engine.pool.queue.walk()[6]
-    previous_link(engine)
+    queued = engine.pool.num_free
+    an_entry_of_another_block(engine)
     engine.engine.auditor.digest()
-    assert f"the free queue is broken: block {block} is linked from" in caplog.text
+    assert f"the free queue is broken: {queued - 1} blocks are reached, {queued} are counted" in caplog.text
 
 
 def test_an_audit_comes_every_so_many_steps_and_agrees() -> None:

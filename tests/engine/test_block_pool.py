@@ -16,7 +16,10 @@ class Recorded(Ledger):
 
     @property
     def told(self) -> list[Slice]:
-        return self._slices
+        return [Slice._make(each) for each in self._slices]
+
+    def forget(self) -> None:
+        self._slices.clear()
 
 
 def pool_of(blocks: int, free_order: str = "lru") -> tuple[BlockPool, Recorded]:
@@ -39,9 +42,10 @@ def take_table(pool: BlockPool, table: list[int], sequence: int) -> None:
         assert pool.allocate(1, Cause.prefill, sequence, position) == [block]
 
 
-def label(pool: BlockPool, block: int, content: int) -> None:
+def label(pool: BlockPool, block: int, tokens: bytes) -> int:
     pool.fill([block], Cause.prefill, 0, [pool.state.filled[block]], [16])
-    pool.label(block, content)
+    [content] = pool.label([block], NONE, tokens)
+    return content
 
 
 def test_allocation_takes_from_the_head_and_begins_a_life() -> None:
@@ -58,7 +62,7 @@ def test_of_a_finished_table_22_8_31_14_with_8_in_use_the_others_are_freed_tail_
     pool, ledger = pool_of(40)
     take_table(pool, [22, 8, 31, 14], 1)
     pool.fork([8], 2)
-    ledger.told.clear()
+    ledger.forget()
     pool.let_go([22, 8, 31, 14], Cause.finished, 1)
     assert pool.queue.walk()[-3:] == [14, 31, 22]
     assert pool.state.count[8] == 1
@@ -81,9 +85,8 @@ def test_after_several_frees_the_next_allocations_take_exactly_their_order() -> 
 
 def test_of_two_blocks_with_one_hash_one_stays_a_hit_when_the_other_is_taken() -> None:
     pool, _ = pool_of(3)
-    content, _new = pool.cache.intern(NONE, b"x" * 64)
-    for block in pool.allocate(2, Cause.prefill, 1, 0):
-        label(pool, block, content)
+    content, same = (label(pool, block, b"x" * 64) for block in pool.allocate(2, Cause.prefill, 1, 0))
+    assert content == same
     assert len(pool.cache) == 1, "they are one content"
     pool.let_go([0], Cause.finished, 1)
     pool.allocate(1, Cause.prefill, 2, 0)
@@ -97,9 +100,8 @@ def test_of_two_blocks_with_one_hash_one_stays_a_hit_when_the_other_is_taken() -
 
 def test_a_freed_block_is_still_a_hit_until_something_takes_it_from_the_head() -> None:
     pool, _ = pool_of(3)
-    content, _new = pool.cache.intern(NONE, b"x" * 64)
     [block] = pool.allocate(1, Cause.prefill, 1, 0)
-    label(pool, block, content)
+    content = label(pool, block, b"x" * 64)
     pool.let_go([block], Cause.finished, 1)
     assert pool.cache.lookup(b"x" * 64, 1) == ([block], [content])
     pool.allocate(2, Cause.prefill, 2, 0)
@@ -111,9 +113,9 @@ def test_a_freed_block_is_still_a_hit_until_something_takes_it_from_the_head() -
 def test_allocating_labelled_blocks_is_one_evict_of_them_and_then_one_allocate_of_all() -> None:
     pool, ledger = pool_of(3)
     pool.allocate(3, Cause.prefill, 1, 0)
-    label(pool, 1, pool.cache.intern(NONE, b"x" * 64)[0])
+    label(pool, 1, b"x" * 64)
     pool.let_go([0, 1, 2], Cause.finished, 1)
-    ledger.told.clear()
+    ledger.forget()
     assert pool.allocate(3, Cause.decode, 2, 5) == [2, 1, 0]
     assert [(part.kind, part.blocks) for part in ledger.told] == [
         (Operation.evict, [1]),
@@ -124,9 +126,9 @@ def test_allocating_labelled_blocks_is_one_evict_of_them_and_then_one_allocate_o
 def test_a_hit_reuses_blocks_of_the_queue_and_shares_blocks_in_use_in_runs() -> None:
     pool, ledger = pool_of(6)
     for block in pool.allocate(4, Cause.prefill, 1, 0):
-        label(pool, block, pool.cache.intern(NONE, bytes([block]) * 64)[0])
+        label(pool, block, bytes([block]) * 64)
     pool.let_go([2, 3], Cause.finished, 1)
-    ledger.told.clear()
+    ledger.forget()
     pool.hit([0, 1, 2, 3], 2, 0)
     assert [(part.kind, part.blocks, part.positions) for part in ledger.told] == [
         (Operation.share, [0, 1], 0),
@@ -144,7 +146,7 @@ def test_copy_on_write_copies_4_to_15_and_leaves_the_old_block_to_the_other() ->
     pool.fork([2, 4], 2)
     pool.queue.remove(15)
     pool.queue.prepend_n([15])
-    ledger.told.clear()
+    ledger.forget()
     assert pool.copy(4, 1, 1) == 15
     assert (pool.state.count[4], pool.state.count[15]) == (2, 1), "the other sequence and the pin"
     assert pool.state.filled[15] == 6
@@ -171,8 +173,8 @@ def test_unhashed_first_puts_blocks_without_a_label_to_the_head_and_the_others_t
     pool, ledger = pool_of(6, "unhashed-first")
     pool.allocate(4, Cause.prefill, 1, 0)
     for block in (0, 2):
-        label(pool, block, pool.cache.intern(NONE, bytes([block]) * 64)[0])
-    ledger.told.clear()
+        label(pool, block, bytes([block]) * 64)
+    ledger.forget()
     pool.let_go([0, 1, 2, 3], Cause.finished, 1)
     assert pool.queue.walk() == [3, 1, 4, 5, 2, 0]
     assert [(part.kind, part.blocks) for part in ledger.told] == [
@@ -185,9 +187,9 @@ def test_a_reset_of_the_cache_is_one_evict_a_block_and_only_while_none_is_in_use
     pool, ledger = pool_of(3)
     pool.allocate(2, Cause.prefill, 1, 0)
     for block in (0, 1):
-        label(pool, block, pool.cache.intern(NONE, bytes([block]) * 64)[0])
+        label(pool, block, bytes([block]) * 64)
     pool.let_go([1], Cause.finished, 1)
-    ledger.told.clear()
+    ledger.forget()
     with pytest.raises(
         ValueError, match=r"^1 of 3 blocks are in use: the prefix cache is reset only while none is$"
     ):
@@ -195,7 +197,7 @@ def test_a_reset_of_the_cache_is_one_evict_a_block_and_only_while_none_is_in_use
     assert len(pool.cache) == 2
     assert not ledger.told
     pool.let_go([0], Cause.finished, 1)
-    ledger.told.clear()
+    ledger.forget()
     assert pool.reset_cache() == 2
     assert len(pool.cache) == 0
     assert [(part.kind, part.blocks, part.cause) for part in ledger.told] == [
@@ -227,7 +229,7 @@ REFUSED = {
     ),
     "writing into a labelled block": (
         lambda pool: pool.fill([1], Cause.decode, 1, [16], [17]),
-        "block 1 is written but labelled",
+        "block 1 is filled to 16 of 16, not from 16 to 17",
     ),
     "writing past the end": (
         lambda pool: pool.fill([2], Cause.decode, 1, [5], [17]),
@@ -242,8 +244,11 @@ REFUSED = {
         "block 2 has 1 holders: it is written in place",
     ),
     "copying a full block": (lambda pool: pool.copy(4, 1, 4), "block 4 is not partly filled: 16 slots"),
-    "labelling a block that is not full": (lambda pool: pool.label(2, 0), "block 2 is not full: 5 slots"),
-    "labelling a block twice": (lambda pool: pool.label(1, 0), "block 1 is labelled twice"),
+    "labelling a block that is not full": (
+        lambda pool: pool.label([2], NONE, b"y" * 64),
+        "block 2 is not full: 5 slots",
+    ),
+    "labelling a block twice": (lambda pool: pool.label([1], NONE, b"y" * 64), "block 1 is labelled twice"),
     "taking a label that is not there": (
         lambda pool: pool.evict([1, 2], Cause.reset),
         "holds no content",
@@ -257,7 +262,7 @@ def test_it_refuses_and_leaves_all_counts_as_they_were(name: str) -> None:
     pool, ledger = pool_of(8)
     pool.allocate(5, Cause.prefill, 1, 0)
     pool.fill([1, 2, 3, 4], Cause.prefill, 1, [0, 0, 0, 0], [16, 5, 5, 16])
-    pool.label(1, pool.cache.intern(NONE, b"x" * 64)[0])
+    pool.label([1], NONE, b"x" * 64)
     pool.fork([3, 4], 2)
     before, told, held = counts(pool), list(ledger.told), len(pool.cache)
     with pytest.raises(AssertionError, match=message):

@@ -96,7 +96,11 @@ def test_a_reservation_is_one_slice_of_blocks_side_by_side_and_is_written_in_pla
     }
     engine.run()
     [freed] = [part for part in engine.last.slices if part.kind.name == "free"]
-    assert (freed.blocks, freed.cause, freed.positions) == ([4, 3, 2, 1, 0], Cause.finished, [4, 3, 2, 1, 0])
+    assert (freed.blocks, freed.cause, list(freed.positions)) == (
+        [4, 3, 2, 1, 0],
+        Cause.finished,
+        [4, 3, 2, 1, 0],
+    )
     engine.assert_nothing_leaks()
     engine.undo_all()
 

@@ -2,15 +2,14 @@
 
 import math
 import random
-from array import array
 
 import pytest
 
 from kvarium_engine.memory.free_queue import BrokenQueueError, FreeQueue
 
 
-def queue_of(blocks: int) -> tuple[FreeQueue, "array[float]"]:
-    tickets = array("d", map(float, range(blocks)))
+def queue_of(blocks: int) -> tuple[FreeQueue, list[float]]:
+    tickets = [0.0] * blocks
     return FreeQueue(tickets), tickets
 
 
@@ -117,10 +116,20 @@ def test_it_follows_a_plain_list_through_thousands_of_random_moves(rng: random.R
             assert queue.popleft_n(len(taken))[0] == taken
             plain, out = plain[len(taken) :], out + taken
         elif move == 1 and plain:
-            block = rng.choice(plain)
-            queue.remove(block)
-            plain.remove(block)
-            out.append(block)
+            some = rng.sample(plain, rng.randrange(1, len(plain) + 1)) if rng.random() < 0.3 else [plain[-1]]
+            if len(some) == 1:
+                queue.remove(some[0])
+            else:
+                queue.remove_n(some)
+            plain = [block for block in plain if block not in some]
+            out += some
+        elif move == 1 and out:
+            block = out.pop()
+            queue.append(block)
+            plain.append(block)
+            if plain[0] not in out:
+                assert queue.popleft()[0] == plain[0]
+                out.append(plain.pop(0))
         elif out:
             rng.shuffle(out)
             cut = rng.randrange(len(out) + 1)
@@ -136,20 +145,52 @@ def test_it_follows_a_plain_list_through_thousands_of_random_moves(rng: random.R
         assert len(queue) == len(plain)
 
 
-@pytest.mark.parametrize("link", ["_next", "_previous"])
-def test_a_link_that_was_changed_ends_the_walk_there(link: str) -> None:
+@pytest.mark.parametrize("column", ["_order", "_places"])
+def test_an_entry_that_was_changed_is_left_out_and_lacks(column: str) -> None:
     queue, _ = queue_of(6)
-    getattr(queue, link)[2] = 5
-    with pytest.raises(BrokenQueueError) as raised:
+    getattr(queue, column)[2] = 5
+    with pytest.raises(BrokenQueueError, match="5 blocks are reached, 6 are counted") as raised:
         queue.walk()
-    assert raised.value.args[1] in ([0, 1], [0, 1, 2])
+    assert raised.value.args[1] == [0, 1, 3, 4], (
+        "the last one is left out too, so that a mere miscount differs"
+    )
 
 
 def test_two_blocks_that_changed_places_are_noticed_by_their_tickets() -> None:
     queue, tickets = queue_of(6)
     tickets[1], tickets[2] = tickets[2], tickets[1]
-    with pytest.raises(BrokenQueueError, match="stands behind a block with a later ticket"):
+    with pytest.raises(BrokenQueueError, match="4 blocks are reached, 6 are counted"):
         queue.walk()
+    places = queue._places
+    places[1], places[2] = places[2], places[1]
+    with pytest.raises(BrokenQueueError, match="block 2 stands behind a later ticket") as raised:
+        queue.walk()
+    assert raised.value.args[1] == [0, 1]
+
+
+def test_hits_without_an_allocation_leave_no_more_entries_than_there_is_room_for() -> None:
+    queue, _ = queue_of(100)
+    for turn in range(5000):
+        block = turn * 7 % 100
+        queue.remove(block)
+        queue.append(block)
+    assert len(queue._order) <= 2 * 100 + 1025
+    assert queue.walk() == [turn * 7 % 100 for turn in range(4900, 5000)]
+
+
+def test_what_was_taken_is_forgotten_and_what_comes_to_the_head_finds_room() -> None:
+    queue, _ = queue_of(3000)
+    for _ in range(20):
+        blocks, _ = queue.popleft_n(2500)
+        queue.append_n(blocks[:1000])
+        queue.prepend_n(blocks[1000:])
+        [*one, last], _ = queue.popleft_n(2)
+        assert one == blocks[1000:1001]
+        queue.prepend_n([*one, last])
+        assert queue.popleft()[0] == blocks[1000]
+        queue.append(blocks[1000])
+    assert len(queue.walk()) == 3000
+    assert len(queue._order) < 3 * 3000 + 2048
 
 
 def test_a_queue_of_a_million_blocks_starts_at_once_and_takes_one_from_the_middle() -> None:

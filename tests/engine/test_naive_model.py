@@ -90,10 +90,10 @@ def drive(seed: int, policy: str, steps: int = 60) -> Mirrored:
 
 
 def keys_are_ignored(plain: Callable[..., Any]) -> Callable[..., Any]:
-    def intern(self: PrefixCache, parent: int, raw: bytes, keys: ExtraKeys) -> Any:
+    def intern_n(self: PrefixCache, parent: int, raw: bytes, keys: ExtraKeys) -> Any:
         return plain(self, parent, raw, NO_KEYS)
 
-    return intern
+    return intern_n
 
 
 def labels_stay(plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -158,7 +158,7 @@ def test_an_engine_without_a_fault_is_followed(policy: str, rng: random.Random, 
     ("where", "name", "fault", "policy"),
     [
         *PLANTED,
-        (PrefixCache, "intern", keys_are_ignored, "fcfs"),
+        (PrefixCache, "intern_n", keys_are_ignored, "fcfs"),
         (SchedulerConfig, "precedence", age_counts_for_nothing, "priority"),
         (SlotWriter, "_take_back", labels_stay, "fcfs"),
         (SlotWriter, "decode", a_block_is_kept_back, "fcfs"),

@@ -4,6 +4,7 @@ It knows no scheduler and no prefix cache; it draws lawful operations at random.
 """
 
 import random
+from array import array
 from dataclasses import dataclass, field
 
 from kvarium_ledger.decisions import Aborted, Admitted, Finished, Preempted, SequenceCreated, Submitted
@@ -158,7 +159,7 @@ class HandPool:
         self.ledger.fill([table[position]], Cause.decode, [sequence], [block.filled], [after])
         block.filled = after
         if after == self.block_size and self.rng.random() < 0.8:
-            self.ledger.content(self.contents, NONE, [1, 2, 3, 4])
+            self.ledger.contents(self.contents, NONE, 1, array("I", [1, 2, 3, 4]).tobytes())
             self.ledger.cache([table[position]], sequence, [self.contents])
             block.content = self.contents
             self.contents += 1

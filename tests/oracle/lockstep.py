@@ -19,7 +19,7 @@ from kvarium_ledger.decisions import Admitted, Finished, Preempted, SequenceCrea
 from kvarium_ledger.encoder import columns_of
 from kvarium_ledger.hashes import block_hash, root_hash, short
 from kvarium_ledger.hit_statistics import HitStatistics
-from kvarium_ledger.ledger import ContentText, SealedStep, StepTimes
+from kvarium_ledger.ledger import ContentText, SealedStep, StepTimes, one_by_one
 from kvarium_ledger.operations import NONE, Cause, Operation
 from tests.engine.mirrored import Mirrored, table
 from tests.oracle import differences, vllm_side
@@ -247,7 +247,7 @@ class LockStep:
 
     def _compare(self) -> None:
         """All that is there between two decisions."""
-        self.hashes.learn(self.kvarium.engine.ledger._contents)
+        self.hashes.learn(one_by_one(self.kvarium.engine.ledger._contents))
         compare_pools(self.kvarium.pool, self.manager.block_pool, self.hashes)
         running, waiting = self.roster.running, self.roster.waiting.requests()
         same("running", [r.name for r in running], [r.request_id for r in self.vllm.running])
@@ -326,7 +326,7 @@ class LockStep:
                 self.sequences[decision.sequence] = self.names[decision.request]
         decisions = moves(last.decisions, self.names.__getitem__)
         same("decisions of the ledgers", decisions, self.foreign.moves)
-        columns = OperationColumns.decode(columns_of(last.slices))
+        columns = OperationColumns.decode(columns_of(last.plain_slices))
         operations = rows(columns, self.sequences.__getitem__, first_block=1)
         same("operations of the ledgers", operations, self.foreign.rows)
         self.foreign.moves.clear()

@@ -107,10 +107,8 @@ class TwoPools:
             self.pool.fill([block], Cause.prefill, table.number, [0], [self.size])
             part = array("I", table.tokens[position * self.size : (position + 1) * self.size])
             before = table.content
-            table.content, new = self.cache.intern(before, part.tobytes())
-            if new:
-                self.hashes.learn([ContentText(table.content, before, part)])
-            self.pool.label(block, table.content)
+            [table.content] = self.pool.label([block], before, part.tobytes())
+            self.hashes.learn([ContentText(table.content, before, part)])
         request = SimpleNamespace(block_hashes=self.chain(table.tokens))
         self.theirs.cache_full_blocks(request, table.theirs, table.labelled, full, self.size, 0)  # type: ignore[arg-type]
         self.counts["labels"] += full - table.labelled

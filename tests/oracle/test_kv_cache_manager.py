@@ -19,7 +19,7 @@ from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.slot_writer import SlotWriter
-from kvarium_ledger.ledger import Ledger
+from kvarium_ledger.ledger import Ledger, one_by_one
 from kvarium_ledger.operations import Cause
 from tests.oracle import vllm_side
 from tests.oracle.differences import numbered
@@ -190,7 +190,7 @@ class TwoManagers:
     # -- all --------------------------------------------------------------------------------------------------------
 
     def compare(self) -> None:
-        self.hashes.learn(self.ledger._contents)
+        self.hashes.learn(one_by_one(self.ledger._contents))
         compare_pools(self.pool, self.manager.block_pool, self.hashes)
         for line in self.running:
             theirs = numbered(self.manager.get_block_ids(line.theirs.request_id)[0])

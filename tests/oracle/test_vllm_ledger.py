@@ -147,7 +147,7 @@ def backwards(
             (name, silent)
             for name in ("allocate", "evict", "reuse", "share", "fill", "cache", "release", "free")
         ),
-        ("content", silent),
+        ("contents", silent),
         *(("decide", without(kind)) for kind in (Submitted, SequenceCreated, Admitted, Preempted, Finished)),
         ("free", cut),
         ("free", backwards),

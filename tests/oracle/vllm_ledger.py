@@ -323,7 +323,7 @@ class VllmLedger:
             content, new = self.contents.hold(get_block_hash(block.block_hash), before)
             if new:
                 extra, _ = generate_block_hash_extra_keys(request, position * size, (position + 1) * size, 0)
-                self.ledger.content(content, before, tokens, extra)
+                self.ledger.contents(content, before, 1, array("I", tokens).tobytes(), extra)
             known.contents.append(content)
             self.blocks.content[block.block_id] = content
             ids.append(block.block_id)

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from kvarium_engine.bench.columns import columns
@@ -117,10 +118,11 @@ class Measured:
 
     def _look(self) -> None:
         state, running = self.engine.pool.state, self.engine.scheduler.roster.running
-        used = state.np_count > 0
+        count, filled = np.array(state.count), np.array(state.filled)
+        used = count > 0
         slots = int(used.sum()) * self.block_size
         self.slots += slots
-        self.unused += slots - int(state.np_filled[used].sum())
+        self.unused += slots - int(filled[used].sum())
         tables = [len(sequence.table) for request in running for sequence in request.live]
         self.sequences += len(tables)
         self.entries += sum(tables)

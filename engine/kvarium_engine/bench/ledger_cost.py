@@ -69,7 +69,7 @@ for _verb in [
     "unpin_release",
     "unpin_free",
     "decide",
-    "content",
+    "contents",
     "prompt",
     "sampled",
     "control",
@@ -129,7 +129,7 @@ class Contender:
         if timed:
             self.cpu_us.append(cpu / 1000 / steps)
             self.wall_us.append(wall / 1000 / steps)
-        while self._link is not None and self._link.pending_records:
+        while self._link is not None and self._link.pending_records and self._link.failed is None:
             time.sleep(0.0005)
 
 
@@ -280,7 +280,7 @@ def _told_us(steps: list[SealedStep]) -> float:
     ]
     columns = [[list(each) for each in lists if not isinstance(each, int)] for _, lists in slices]
     sampled = [step.sampled for step in steps]
-    contents = [content for step in steps for content in step.contents]
+    contents = [told for step in steps for told in step.plain_contents]
     prompts = [array("I", prompt.tokens) for step in steps for prompt in step.prompts]
     times = []
     for _ in range(5):
@@ -295,8 +295,8 @@ def _told_us(steps: list[SealedStep]) -> float:
             _nothing(*call)
         for sequences in sampled:
             _nothing([sequence for sequence in sequences])  # noqa: C416
-        for content in contents:
-            _nothing(*content)
+        for told in contents:
+            _nothing(*told)
         for prompt in prompts:
             _nothing(prompt.tobytes())
         times.append(time.thread_time_ns() - began)

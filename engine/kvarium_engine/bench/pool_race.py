@@ -143,7 +143,7 @@ class Ours(Contender):
         """Let sequences come and go."""
         pool, cache, ledger, n = self.pool, self.cache, self.ledger, self.n
         running, resident, sequence = self.running, self.resident, self._came
-        before, after = [0] * n, [_SIZE] * n
+        prefill, finished = Cause.prefill, Cause.finished
         for prompt in prompts:
             sequence += 1
             blocks, _ = cache.lookup(prompt.raw, n)
@@ -151,23 +151,14 @@ class Ours(Contender):
                 pool.hit(blocks, sequence, 0)
                 self.hits += 1
             else:
-                blocks = pool.allocate(n, Cause.prefill, sequence, 0)
-                pool.fill(blocks, Cause.prefill, sequence, before, after)
-                parent = NONE
-                contents: list[int] = []
-                for position, block in enumerate(blocks):
-                    tokens = prompt.tokens[position * _SIZE : (position + 1) * _SIZE]
-                    content, new = cache.intern(parent, tokens.tobytes())
-                    if new:
-                        ledger.content(content, parent, tokens)
-                    pool.label(block, content)
-                    contents.append(content)
-                    parent = content
+                blocks = pool.allocate(n, prefill, sequence, 0)
+                pool.fill(blocks, prefill, sequence, [0] * n, [_SIZE] * n)
+                contents = pool.label(blocks, NONE, prompt.tokens.tobytes())
                 ledger.cache(blocks, sequence, contents)
             running.append((blocks, sequence))
             if len(running) > resident:
                 gone, number = running.popleft()
-                pool.let_go(gone, Cause.finished, number)
+                pool.let_go(gone, finished, number)
             if not sequence % _SEALED_EVERY:
                 ledger.seal(_TIMES, 0, 0, ledger.op)
         self._came = sequence

@@ -46,15 +46,13 @@ class Scheduled:
     def _shuffle(self, labelled: int) -> None:
         """All blocks are taken and come back in any order; the first ``labelled`` of them hold something."""
         engine = self.engine
-        pool, cache, size = engine.pool, engine.pool.cache, engine.pool.block_size
-        assert cache is not None
+        pool, size = engine.pool, engine.pool.block_size
         table = pool.allocate(pool.num_blocks, Cause.prefill, 0, 0)
         random.Random(0).shuffle(table)
         held = table[-labelled:]
         pool.fill(held, Cause.prefill, 0, [0] * labelled, [size] * labelled)
         for number, block in enumerate(held):
-            content, _ = cache.intern(NONE, array("I", [number] * size).tobytes())
-            pool.label(block, content)
+            pool.label([block], NONE, array("I", [number] * size).tobytes())
         pool.let_go(table, Cause.finished, 0)
         engine.ledger.seal(_TIMES, 0, 0, 0)
 

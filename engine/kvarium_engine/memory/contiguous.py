@@ -44,8 +44,9 @@ class ContiguousPool(BlockPool):
         """
         begin = self.arena.take(blocks)
         run = range(begin, begin + blocks)
-        taken = self._begin_lives(list(run), [self.queue.remove(block) for block in run])
-        self.ledger.allocate(taken.blocks, Cause.reserve, sequence, 0, taken.tickets, taken.filled)
+        tickets = self.queue.remove_n(run)
+        taken, _, filled, *_ = self._begin_lives(list(run), tickets)
+        self.ledger.allocate(taken, Cause.reserve, sequence, 0, tickets, filled)
         return run
 
     def let_go(self, table: Sequence[int], cause: Cause, sequence: int) -> None:
@@ -57,6 +58,10 @@ class ContiguousPool(BlockPool):
         assert self.arena.free_blocks == self.num_free, (
             f"{self.arena.free_blocks} blocks are free in the arena, {self.num_free} in the queue"
         )
+
+    def take_one(self) -> tuple[int, float, int, int, int]:
+        """Refused: blocks are given in runs."""
+        raise AssertionError("1 blocks are asked of a contiguous pool one by one: it gives runs (reserve)")
 
     def take(self, n: int) -> Taken:
         """Refused: blocks are given in runs."""

@@ -20,7 +20,7 @@ one is full, it becomes the old one, and of the former old one only contents tha
 met again after it was forgotten gets a new id, with the same hash.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_ledger.hashes import block_hash, root_hash
@@ -36,6 +36,7 @@ class PrefixCache:
 
     ``seed`` is the string that the hash chain begins with (vLLM: PYTHONHASHSEED). ``remember``: how many contents
     a generation keeps. ``hashing``: the hash of every content that a block holds is known (:meth:`hash_of`).
+    ``holders``: the block that holds a content, or all that do, the one that was labelled first first.
     """
 
     def __init__(
@@ -45,11 +46,13 @@ class PrefixCache:
         self.hashing = hashing
         self.next_content = 0
         self._stride = block_size * TOKEN_BYTES
+        self._cuts: list[slice] = []
+        """Where a block's tokens are in those of many."""
         self._root = root_hash(seed)
         self._remember = remember
         self._young: dict[Key, int] = {}
         self._old: dict[Key, int] = {}
-        self._blocks: dict[int, int | list[int]] = {}
+        self.holders: dict[int, int | list[int]] = {}
         self._hashes: dict[int, bytes] = {}
 
     # -- contents -----------------------------------------------------------------------------------------------
@@ -59,37 +62,82 @@ class PrefixCache:
 
         The second value says that the id is new: the ledger must hear of it before its first use.
         """
-        content, new = self._intern((parent, tokens + keys.raw if parent == NONE else tokens))
-        if self.hashing and content not in self._hashes:
-            before = self._root if parent == NONE else self._hashes[parent]
-            self._hashes[content] = block_hash(
-                before, memoryview(tokens).cast("I"), keys.at(first=parent == NONE)
-            )
+        key = (parent, tokens + keys.raw if parent == NONE and keys.raw else tokens)
+        content = self._young.get(key)
+        new = False
+        if content is None:
+            content = self._old.pop(key, None)
+            if content is None:
+                new = True
+                content = self.next_content
+                self.next_content = content + 1
+            self._young[key] = content
+            if len(self._young) >= self._remember:
+                self._turn()
+        if self.hashing:
+            self._hash_all(parent, tokens, [content], keys)
         return content, new
 
-    def _intern(self, key: Key) -> tuple[int, bool]:
-        content = self._young.get(key)
-        if content is not None:
-            return content, False
-        content = self._old.pop(key, None)
-        new = content is None
-        if content is None:
-            content = self.next_content
-            self.next_content += 1
-        self._young[key] = content
-        if len(self._young) >= self._remember:
+    def intern_n(self, parent: int, tokens: bytes, keys: ExtraKeys = NO_KEYS) -> tuple[list[int], int]:
+        """The same of the blocks of many ``tokens``: their contents, and how many of the last ones are new.
+
+        Behind a new content all are new, and their ids follow one another.
+        """
+        young, cuts, stride = self._young, self._cuts, self._stride
+        count = len(tokens) // stride
+        while len(cuts) < count:
+            cuts.append(slice(len(cuts) * stride, (len(cuts) + 1) * stride))
+        contents: list[int] = []
+        before, new = parent, count
+        for cut in cuts[:count]:
+            key = (before, tokens[cut])
+            if before == NONE and keys.raw:
+                key = (NONE, key[1] + keys.raw)
+            found = young.get(key)
+            if found is None:
+                found = self._old.pop(key, None)
+                if found is None:
+                    break
+                young[key] = found
+            contents.append(found)
+            before = found
+            new -= 1
+        content = self.next_content
+        self.next_content = content + new
+        contents += range(content, content + new)
+        for cut in cuts[count - new : count]:
+            key = (before, tokens[cut])
+            if before == NONE and keys.raw:
+                key = (NONE, key[1] + keys.raw)
+            young[key] = before = content
+            content += 1
+        if len(young) >= self._remember:
             self._turn()
-        return content, new
+        if self.hashing:
+            self._hash_all(parent, tokens, contents, keys)
+        return contents, new
+
+    def _hash_all(self, parent: int, tokens: bytes, contents: list[int], keys: ExtraKeys) -> None:
+        """The hashes of ``contents``, where they are not known."""
+        before = self._root if parent == NONE else self._hashes[parent]
+        ids = memoryview(tokens).cast("I")
+        for position, content in enumerate(contents):
+            found = self._hashes.get(content)
+            if found is None:
+                own = ids[position * self.block_size : (position + 1) * self.block_size]
+                found = block_hash(before, own, keys.at(first=parent == NONE and not position))
+                self._hashes[content] = found
+            before = found
 
     def _turn(self) -> None:
-        held = self._blocks
+        held = self.holders
         self._old = {key: content for key, content in self._old.items() if content in held}
         self._old.update(self._young)
         self._young = {}
 
     def forget_unheld(self) -> None:
         """Forget the contents that no block holds: after records were lost, their ids must not come back."""
-        held = self._blocks
+        held = self.holders
         self._young = {key: content for key, content in self._young.items() if content in held}
         self._old = {key: content for key, content in self._old.items() if content in held}
 
@@ -97,9 +145,13 @@ class PrefixCache:
         """The hash (32 bytes) of a content that was just interned, or that a block holds; None unless ``hashing``."""
         return self._hashes[content] if self.hashing else None
 
+    def hashes_of(self, contents: Iterable[int]) -> list[bytes]:
+        """The same of several; none unless ``hashing``."""
+        return [self._hashes[content] for content in contents] if self.hashing else []
+
     def held(self) -> list[tuple[int, int]]:
         """(content, parent) of every content that a block holds, in the order of their ids."""
-        held = self._blocks
+        held = self.holders
         pairs = [(self._old[key], key[0]) for key in self._old if self._old[key] in held]
         pairs += [(self._young[key], key[0]) for key in self._young if self._young[key] in held]
         return sorted(pairs)
@@ -110,50 +162,53 @@ class PrefixCache:
         """The longest cached prefix of ``tokens`` (u32), of at most ``most`` full blocks: its blocks and contents."""
         blocks: list[int] = []
         contents: list[int] = []
-        young, old, held, stride = self._young.get, self._old.get, self._blocks.get, self._stride
-        parent = NONE
-        for start in range(0, most * stride, stride):
-            key = (parent, tokens[start : start + stride] if start else tokens[:stride] + keys.raw)
-            content = young(key)
+        young, old, held, stride = self._young, self._old, self.holders, self._stride
+        parent, start = NONE, 0
+        for end in range(stride, most * stride + 1, stride):
+            key = (parent, tokens[start:end])
+            if not start and keys.raw:
+                key = (NONE, key[1] + keys.raw)
+            content = young.get(key)
             if content is None:
-                content = old(key)
+                content = old.get(key)
                 if content is None:
                     break
-            block = held(content)
+            block = held.get(content)
             if block is None:
                 break
             blocks.append(block if type(block) is int else block[0])  # type: ignore[index]
             contents.append(content)
-            parent = content
+            parent, start = content, end
         return blocks, contents
 
     def holds(self, parent: int, tokens: bytes, keys: ExtraKeys = NO_KEYS) -> bool:
         """Does a block hold these ``tokens`` (u32) behind ``parent``?"""
         key = (parent, tokens + keys.raw if parent == NONE else tokens)
         content = self._young.get(key, self._old.get(key))
-        return content is not None and content in self._blocks
+        return content is not None and content in self.holders
 
     def add(self, content: int, block: int) -> None:
         """``block`` now holds ``content``."""
-        found = self._blocks.get(content)
-        if found is None:
-            self._blocks[content] = block
-        elif isinstance(found, int):
-            self._blocks[content] = [found, block]
-        else:
-            found.append(block)
+        found = self.holders.setdefault(content, block)
+        if found != block:
+            if isinstance(found, int):
+                self.holders[content] = [found, block]
+            else:
+                found.append(block)
 
     def discard(self, content: int, block: int) -> None:
         """``block`` no longer holds ``content``."""
-        found = self._blocks[content]
-        if isinstance(found, int):
-            assert found == block, f"content {content} is held by block {found}, not {block}"
-            del self._blocks[content]
-            self._hashes.pop(content, None)
-        else:
-            found.remove(block)
-            if len(found) == 1:
-                self._blocks[content] = found[0]
+        held = self.holders
+        found = held.pop(content)
+        if found == block:
+            if self._hashes:
+                self._hashes.pop(content, None)
+            return
+        held[content] = found
+        assert not isinstance(found, int), f"content {content} is held by block {found}, not {block}"
+        found.remove(block)
+        if len(found) == 1:
+            held[content] = found[0]
 
     def missed_hash(self, tokens: bytes, contents: Sequence[int], keys: ExtraKeys = NO_KEYS) -> bytes:
         """The hash (32 bytes) of the block that follows the cached prefix ``contents`` of ``tokens`` (u32)."""
@@ -173,4 +228,4 @@ class PrefixCache:
         return block_hash(parent, ids, keys.at(first=position == 0))
 
     def __len__(self) -> int:
-        return len(self._blocks)
+        return len(self.holders)

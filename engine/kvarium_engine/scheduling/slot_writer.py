@@ -14,13 +14,11 @@ What is gathered touches blocks of running sequences only, so it may be told lat
 anything is freed or hit (:meth:`SlotWriter.flush`).
 """
 
-from array import array
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
-from kvarium_engine.memory.prefix_cache import PrefixCache
 from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_ledger.ledger import Ledger
@@ -121,30 +119,28 @@ class SlotWriter:
 
     def _grow(self, sequence: Sequence) -> int:
         """One more block for the next decoded token."""
-        taken = self.pool.take(1)
-        if taken.evicted:
-            self._evicted += taken.evicted
+        block, ticket, filled, label, hits = self.pool.take_one()
+        if label != NONE:
+            self._evicted.append(block)
             self._evicted_for.append(sequence.id)
-            self._evicted_contents += taken.contents
-            self._evicted_hits += taken.hits
-        block = taken.blocks[0]
+            self._evicted_contents.append(label)
+            self._evicted_hits.append(hits)
         self._allocated.append(block)
         self._allocated_for.append(sequence.id)
         self._allocated_at.append(len(sequence.table))
-        self._allocated_tickets += taken.tickets
-        self._allocated_filled += taken.filled
+        self._allocated_tickets.append(ticket)
+        self._allocated_filled.append(filled)
         sequence.table.append(block)
         return block
 
     def label_last(self, sequence: Sequence, block: int) -> None:
         """The block that a decode just filled to the end is labelled."""
-        cache = self.pool.cache
-        if cache is None:
+        pool = self.pool
+        if pool.cache is None:
             return
         end = sequence.computed
-        tokens = sequence.tokens[end - self.pool.block_size : end]
-        content = self._intern(cache, sequence, sequence.content, tokens)
-        self.pool.label(block, content)
+        tokens = sequence.tokens[end - pool.block_size : end].tobytes()
+        (content,) = pool.label((block,), sequence.content, tokens, sequence.request.keys)
         self._cached.append(block)
         self._cached_for.append(sequence.id)
         self._cached_contents.append(content)
@@ -199,30 +195,14 @@ class SlotWriter:
 
     def _label(self, sequence: Sequence, full: int) -> None:
         """Label the blocks of a table up to the ``full``-th."""
-        cache, size = self.pool.cache, self.pool.block_size
-        assert cache is not None, "labels need a prefix cache"
-        first = sequence.labelled
+        size, first = self.pool.block_size, sequence.labelled
         blocks = sequence.table[first:full]
-        parent = sequence.content
-        contents: list[int] = []
-        for position, block in enumerate(blocks, first):
-            tokens = sequence.tokens[position * size : (position + 1) * size]
-            parent = self._intern(cache, sequence, parent, tokens)
-            self.pool.label(block, parent)
-            contents.append(parent)
+        tokens = sequence.tokens[first * size : full * size].tobytes()
+        contents = self.pool.label(blocks, sequence.content, tokens, sequence.request.keys)
         self.ledger.cache(blocks, sequence.id, contents)
         self._promises.append(_Promise(sequence, first, full - first))
-        sequence.content = parent
+        sequence.content = contents[-1]
         sequence.labelled = full
-
-    def _intern(self, cache: PrefixCache, sequence: Sequence, parent: int, tokens: "array[int]") -> int:
-        """The content of a full block of a sequence, behind ``parent``; the ledger hears of a new one."""
-        keys = sequence.request.keys
-        content, new = cache.intern(parent, tokens.tobytes(), keys)
-        if new:
-            extra = keys.at(first=parent == NONE)
-            self.ledger.content(content, parent, tokens, extra, cache.hash_of(content))
-        return content
 
     # -- the ends of a step ---------------------------------------------------------------------------------------
 
