@@ -230,7 +230,7 @@ class EngineMachine(RuleBasedStateMachine):
             content = state.content[block]
             assert content == NONE or state.filled[block] == pool.block_size
             if content != NONE:
-                held = pool.cache._blocks[content]
+                held = pool.cache.holders[content]
                 assert block == held or (isinstance(held, list) and block in held)
 
     @invariant()
