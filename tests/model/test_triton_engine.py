@@ -12,8 +12,8 @@ from transformers import PreTrainedModel
 from kvarium_engine.kernels import triton_decode, triton_prefill
 from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.fp8 import FP8, movable
+from kvarium_engine.model.llama2c import BOS, load_llama2c
 from tests.model.architectures import EXACT
-from tests.model.llama2c import BOS, load_llama2c
 from tests.model.paged import Paged, random_prompt
 from tests.model.tiny import made
 
