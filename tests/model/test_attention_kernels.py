@@ -1,5 +1,6 @@
 """The Triton kernels of attention, interpreted: random shapes, poison wherever nothing may be read, against float64."""
 
+import random
 from collections.abc import Iterator
 from itertools import accumulate, islice
 
@@ -65,3 +66,30 @@ def test_chunks_of_prompts_are_dense_attention(seed: int, size: str) -> None:
         )
         assert out is None or answer is out
         compare(case, *expected(case), answer, f"case {number}")
+
+
+@pytest.mark.parametrize(
+    ("programs", "longest", "splits"),
+    [
+        (8, 32_768, 33),  # 8 × 33 programs are what 132 processors hold at once
+        (2_048, 4_096, 1),  # they are busy eight times over
+        (8, 300, 1),  # not worth starting another
+        (8, 600, 2),
+        (
+            265,
+            8_192,
+            9,
+        ),  # whole ones are two waves, of which the second is one program; ten waves of a ninth are less
+    ],
+)
+def test_a_card_is_filled_by_splits(programs: int, longest: int, splits: int) -> None:
+    assert triton_decode.splits_for(programs, longest, 132) == splits
+
+
+def test_splits_are_never_too_short_nor_slower_than_none(rng: random.Random) -> None:
+    for _ in range(300):
+        programs, longest, processors = rng.randint(1, 5000), rng.randint(1, 200_000), rng.randint(1, 200)
+        splits = triton_decode.splits_for(programs, longest, processors)
+        assert splits == 1 or longest // splits >= triton_decode.SHORTEST
+        places = processors * triton_decode.RESIDENT
+        assert splits == 1 or programs * splits <= triton_decode.MOST_WAVES * places

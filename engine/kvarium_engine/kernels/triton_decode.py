@@ -28,15 +28,16 @@ import triton.language as tl
 
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_tile import (
+    ALIKE,
     NO_WINDOW,
     Tiling,
+    arch_of,
     as_float16,
     as_numbers,
     bits_of,
-    conversions,
+    conversion,
     fold_tile,
     mean_of,
-    native_fp8,
     padded,
     read_tile,
     score_factors,
@@ -71,18 +72,18 @@ def rows_of(group: int, itemsize: int) -> int:
     return ROWS[0] if group <= ROWS[0] or itemsize == 4 else ROWS[1]
 
 
-def tiling(head_dim: int, itemsize: int) -> Tiling:
-    """How heads of ``head_dim`` numbers of ``itemsize`` bytes are decoded."""
+def tiling(head_dim: int, itemsize: int, rows: int) -> Tiling:
+    """How heads of ``head_dim`` numbers of ``itemsize`` bytes are decoded, ``rows`` of them in a tile."""
     # 16 KiB of keys and as much of values. The block table is read a stage ahead of them, so that five stages are two such pairs on
-    # their way. In float32, which no tensor core takes, registers are what is short.
+    # their way; beside 64 rows there is not the memory for it on every card. In float32, which no tensor core takes, registers are short.
     if itemsize == 4:
         return Tiling(32, 4, 3) if padded(head_dim) < 128 else Tiling(16, 8, 3)
-    return Tiling(min(128, 8192 // padded(head_dim)), 4, 5)
+    return Tiling(min(128, 8192 // padded(head_dim)), 4, 5) if rows == ROWS[0] else Tiling(32, 8, 3)
 
 
-def constants(head_dim: int, itemsize: int) -> tuple[dict[str, Any], Tiling]:
+def constants(head_dim: int, itemsize: int, rows: int) -> tuple[dict[str, Any], Tiling]:
     """The constants of both kernels for heads of ``head_dim`` numbers of ``itemsize`` bytes, and how they are decoded."""
-    how = tiling(head_dim, itemsize)
+    how = tiling(head_dim, itemsize, rows)
     shortest = max(1, SHORTEST // how.tile)
     return {
         "HEAD_DIM": head_dim,
@@ -291,7 +292,7 @@ def decode_attention(
     if splits is None:
         longest = block_tables.shape[1] * block_size
         splits = splits_for(sequences * programs, longest, processors(query.device))
-    sizes, how = constants(head_dim, query.itemsize)
+    sizes, how = constants(head_dim, query.itemsize, rows)
     window = NO_WINDOW if sliding_window is None else sliding_window
     score_scale, cap = score_factors(scaling, scales[0], softcap)
     means = logs = out
@@ -321,8 +322,7 @@ def decode_attention(
         ROWS=rows,
         SPLIT=splits > 1,
         SOFTCAP=softcap is not None,
-        FP8=key_pool.dtype == FP8,
-        NATIVE_FP8=key_pool.dtype == FP8 and native_fp8(query.device),
+        **conversion(key_pool.dtype == FP8, arch_of(query.device)),
         WIDE=wide(query.dtype),
         num_warps=how.num_warps,
         num_stages=how.num_stages,
@@ -343,10 +343,10 @@ def variants() -> Iterator[Variant]:
         itemsize = ITEMSIZES[dtype]
         if rows != rows_of(rows, itemsize):
             continue
-        sizes, how = constants(head_dim, itemsize)
+        sizes, how = constants(head_dim, itemsize, rows)
         pool = pointer(dtype, kv_dtype)
         integers = "table_width sequence_stride head_stride kv_heads group block_bits splits window"
-        for conversion, archs in conversions(kv_dtype):
+        for archs in ALIKE:
             yield Variant(
                 "decode_splits",
                 {
@@ -367,7 +367,14 @@ def variants() -> Iterator[Variant]:
                 }
                 | dict.fromkeys(integers.split(), "i32")
                 | dict.fromkeys(("score_scale", "cap", "value_scale"), "fp32"),
-                {**sizes, "ROWS": rows, "SPLIT": split, "SOFTCAP": softcap, **conversion, "WIDE": False},
+                {
+                    **sizes,
+                    "ROWS": rows,
+                    "SPLIT": split,
+                    "SOFTCAP": softcap,
+                    **conversion(kv_dtype != "same", archs[0]),
+                    "WIDE": False,
+                },
                 how.num_warps,
                 how.num_stages,
                 archs,
@@ -384,5 +391,5 @@ def variants() -> Iterator[Variant]:
                 "splits": "i32",
                 "window": "i32",
             },
-            {**constants(head_dim, ITEMSIZES[dtype])[0], "COMBINED": COMBINED},
+            {**constants(head_dim, ITEMSIZES[dtype], ROWS[0])[0], "COMBINED": COMBINED},
         )

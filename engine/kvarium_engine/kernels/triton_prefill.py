@@ -29,15 +29,16 @@ import triton.language as tl
 
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_tile import (
+    ALIKE,
     NO_WINDOW,
     Tiling,
+    arch_of,
     as_float16,
     as_numbers,
     bits_of,
-    conversions,
+    conversion,
     fold_tile,
     mean_of,
-    native_fp8,
     padded,
     read_tile,
     score_factors,
@@ -142,18 +143,19 @@ def prefill_chunks(
 KERNELS = {"prefill_chunks": prefill_chunks}
 
 
-def tiling(head_dim: int, itemsize: int) -> tuple[int, Tiling]:
+def tiling(head_dim: int, itemsize: int, arch: int) -> tuple[int, Tiling]:
     """Rows of a tile, and how positions are taken in, for heads of ``head_dim`` numbers of ``itemsize`` bytes."""
     if itemsize == 4:
         return 32 if padded(head_dim) <= 128 else 16, Tiling(16, 8, 3)
     if padded(head_dim) <= 128:
-        return 128, Tiling(64, 8, 3)
+        # Before sm_90 a tensor core takes its numbers from registers, and there are not enough for more.
+        return 128, Tiling(64 if arch >= 90 else 32, 8, 3)
     return 64, Tiling(32, 8, 3)
 
 
-def constants(head_dim: int, itemsize: int) -> tuple[dict[str, Any], Tiling]:
+def constants(head_dim: int, itemsize: int, arch: int) -> tuple[dict[str, Any], Tiling]:
     """The kernel's constants for heads of ``head_dim`` numbers of ``itemsize`` bytes, and how positions are taken in."""
-    rows, how = tiling(head_dim, itemsize)
+    rows, how = tiling(head_dim, itemsize, arch)
     return {"HEAD_DIM": head_dim, "HEAD_PAD": padded(head_dim), "ROWS": rows, "TILE": how.tile}, how
 
 
@@ -193,7 +195,8 @@ def prefill_attention(
     if tokens == 0:
         return out
     group = heads // kv_heads
-    sizes, how = constants(head_dim, query.itemsize)
+    arch = arch_of(query.device)
+    sizes, how = constants(head_dim, query.itemsize, arch)
     score_scale, cap = score_factors(scaling, scales[0], softcap)
     prefill_chunks[(triton.cdiv(max_query_len * group, sizes["ROWS"]), kv_heads, chunks)](
         out,
@@ -216,8 +219,7 @@ def prefill_attention(
         **sizes,
         WINDOW=sliding_window is not None,
         SOFTCAP=softcap is not None,
-        FP8=key_pool.dtype == FP8,
-        NATIVE_FP8=key_pool.dtype == FP8 and native_fp8(query.device),
+        **conversion(key_pool.dtype == FP8, arch),
         WIDE=wide(query.dtype),
         num_warps=how.num_warps,
         num_stages=how.num_stages,
@@ -231,10 +233,10 @@ def variants() -> Iterator[Variant]:
     for head_dim, dtype, kv_dtype, window, softcap in product(
         HEAD_DIMS, DTYPES, KV_DTYPES, (False, True), (False, True)
     ):
-        sizes, how = constants(head_dim, ITEMSIZES[dtype])
         pool = pointer(dtype, kv_dtype)
         integers = "table_width token_stride head_stride kv_heads group block_bits window"
-        for conversion, archs in conversions(kv_dtype):
+        for archs in ALIKE:
+            sizes, how = constants(head_dim, ITEMSIZES[dtype], archs[0])
             yield Variant(
                 "prefill_chunks",
                 {
@@ -248,7 +250,13 @@ def variants() -> Iterator[Variant]:
                 | dict.fromkeys(("tables", "starts", "lengths"), "*i32")
                 | dict.fromkeys(integers.split(), "i32")
                 | dict.fromkeys(("score_scale", "cap", "value_scale"), "fp32"),
-                {**sizes, "WINDOW": window, "SOFTCAP": softcap, **conversion, "WIDE": False},
+                {
+                    **sizes,
+                    "WINDOW": window,
+                    "SOFTCAP": softcap,
+                    **conversion(kv_dtype != "same", archs[0]),
+                    "WIDE": False,
+                },
                 how.num_warps,
                 how.num_stages,
                 archs,

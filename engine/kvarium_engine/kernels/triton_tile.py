@@ -18,7 +18,6 @@ times log₂ e, so that 2^score is e^score. A row that sees nothing has ``highes
 
 import functools
 import math
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
@@ -27,11 +26,12 @@ import triton.language as tl
 
 from kvarium_engine.kernels.backend import interpreted
 from kvarium_engine.kernels.triton_fp8 import from_e4m3
-from kvarium_engine.kernels.variants import ARCHS
 
 LOG2_E = math.log2(math.e)
 FIRST_WITH_FP8 = 89
 """The compute capability (89 is 8.9) from which a card converts e4m3 by itself."""
+ALIKE = ((80,), (90, 100))
+"""Of the architectures that are compiled for, those with the same constants."""
 
 
 NO_WINDOW = 2**31 - 1
@@ -64,21 +64,17 @@ def padded(numbers: int) -> int:
 
 
 @functools.cache
-def native_fp8(device: torch.device) -> bool:
-    """Does ``device`` convert FP8 (e4m3) by itself?"""
+def arch_of(device: torch.device) -> int:
+    """The compute capability of ``device`` (90 is 9.0); 0 where it is no card, in the interpreter."""
     if device.type != "cuda":
-        return False
+        return 0
     major, minor = torch.cuda.get_device_capability(device)
-    return 10 * major + minor >= FIRST_WITH_FP8
+    return 10 * major + minor
 
 
-def conversions(kv_dtype: str) -> Iterator[tuple[dict[str, object], tuple[int, ...]]]:
-    """The constants of a kernel by which a cache of ``kv_dtype`` is read, and the architectures that read it so."""
-    if kv_dtype == "same":
-        yield {"FP8": False, "NATIVE_FP8": False}, ARCHS
-    else:
-        yield {"FP8": True, "NATIVE_FP8": False}, tuple(arch for arch in ARCHS if arch < FIRST_WITH_FP8)
-        yield {"FP8": True, "NATIVE_FP8": True}, tuple(arch for arch in ARCHS if arch >= FIRST_WITH_FP8)
+def conversion(fp8: bool, arch: int) -> dict[str, bool]:
+    """The constants of a kernel that say how keys and values are read."""
+    return {"FP8": fp8, "NATIVE_FP8": fp8 and arch >= FIRST_WITH_FP8}
 
 
 def wide(dtype: torch.dtype) -> bool:
