@@ -149,8 +149,10 @@ def scores_of(query, keys, scale, cap, SOFTCAP: tl.constexpr, WIDE: tl.constexpr
     nothing = tl.zeros([query.shape[0], keys.shape[0]], dtype=tl.float32)
     scores = product(query, tl.trans(keys), nothing, WIDE) * scale
     if SOFTCAP:
-        # cap × tanh(x) with 2x log₂ e in place of x; tanh itself is another function on the card than in the interpreter.
-        scores = cap - 2 * cap / (tl.exp2(scores) + 1)
+        # cap × tanh(x), from 2 |x| log₂ e so that no power is too large; tanh itself is another function on the card than in the interpreter.
+        power = tl.exp2(-tl.abs(scores))
+        size = cap * (1 - power) / (1 + power)
+        scores = tl.where(scores < 0, -size, size)
     return scores
 
 
