@@ -9,6 +9,8 @@
  *     kvarium.position()         { mode, record, step, op, … } as last drawn
  *     kvarium.mapShown()         { record, step, next, settled, verified }: of which step the map on the canvas is, which
  *                                block it frames, and whether the view stood there and its digest was compared
+ *     await kvarium.bases()      { kept, left }: how many states the page has that a seek can tell the changes since, and
+ *                                how many of a long recording it is yet to fetch
  *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow
  */
 
@@ -18,7 +20,7 @@ import { ask, light, position, whenDrawn } from './store/ledger';
 import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
 import type { Destination } from './worker/place';
-import type { Light, Position } from './worker/protocol';
+import type { BasesKept, Light, Position } from './worker/protocol';
 
 export interface Hook {
   ready(): Promise<boolean>;
@@ -28,6 +30,7 @@ export interface Hook {
   follow(): void;
   light(): Light;
   position(): Position;
+  bases(): Promise<BasesKept>;
   mapPixels(): Pixels;
   mapShown(): Shown | null;
 }
@@ -59,6 +62,7 @@ export function installHook(): void {
     follow,
     light: () => light.value,
     position: () => position.value,
+    bases: () => ask('bases') as Promise<BasesKept>,
     mapPixels,
     mapShown,
   };

@@ -6,6 +6,7 @@ import { sealFrame } from '../src/ledger/frame';
 import type { Keyframe } from '../src/ledger/generated/types';
 import { plainState } from '../src/ledger/plain';
 import type { Requests } from '../src/worker/source';
+import { differenceSince } from './difference';
 import { session } from './toy';
 
 export interface Recording {
@@ -16,8 +17,9 @@ export interface Recording {
   readonly lastStep: number;
   readonly numBlocks: number;
   readonly blockSize: number;
-  /** How many requests were made. */
+  /** How many requests were made, and how many were answered with what changed since a record. */
   asked: number;
+  differences: number;
   requests(): Requests;
 }
 
@@ -44,8 +46,9 @@ export function recording(numBlocks: number, blockSize: number, seed: number, st
     numBlocks,
     blockSize,
     asked: 0,
+    differences: 0,
     requests() {
-      const seek = async (step: number): Promise<Uint8Array[]> => {
+      const seek = async (step: number, since: number | null): Promise<Uint8Array[]> => {
         made.asked++;
         await Promise.resolve();
         const index = records.findLastIndex(
@@ -54,7 +57,11 @@ export function recording(numBlocks: number, blockSize: number, seed: number, st
         const start = keyframes.findLast(
           (keyframe) => keyframe.index < index && (records[keyframe.index] as Keyframe).step < step,
         )!;
-        return [start.frame, ...frames.slice(start.index + 1, index + 6)];
+        const first = records[start.index] as Keyframe;
+        const rest = frames.slice(start.index + 1, index + 6);
+        if (since === null) return [start.frame, ...rest];
+        made.differences++;
+        return [sealFrame(differenceSince(records[since] as Keyframe, first, numBlocks)), ...rest];
       };
       const after = async (record: number): Promise<Uint8Array[]> => {
         made.asked++;

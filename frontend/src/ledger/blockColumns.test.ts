@@ -25,8 +25,8 @@ describe('columns of blocks', () => {
 
   test('another length is refused with what is lawful', () => {
     expect(() => wordColumn(new Uint8Array(9), 3, 'count')).toThrow(
-      "keyframe column 'count' has 9 bytes, a pool of 3 has 3, 6, 12",
+      "keyframe column 'count' has 9 bytes, 3 blocks have 3, 6, 12",
     );
-    expect(() => ticketColumn(new Uint8Array(6), 3)).toThrow('a pool of 3 has 12, 24');
+    expect(() => ticketColumn(new Uint8Array(6), 3)).toThrow('3 blocks have 12, 24');
   });
 });

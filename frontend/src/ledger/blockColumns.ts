@@ -5,6 +5,16 @@
 
 import { f64, i32, u16, u32 } from './columns';
 import { FrameError } from './frame';
+import { NONE } from './generated/constants';
+
+/** The columns of words, with the value that an absent one has for every block. */
+export const WORDS = [
+  ['generation', 0],
+  ['count', 0],
+  ['content', NONE],
+  ['filled', 0],
+  ['hits', 0],
+] as const;
 
 /** The ticket, as an i32, of a block that is not queued. */
 export const NOT_QUEUED = -(2 ** 31);
@@ -13,7 +23,7 @@ function width(raw: Uint8Array, size: number, name: string, widths: readonly num
   const found = raw.length / size;
   if (widths.includes(found)) return found;
   const lawful = widths.map((each) => each * size).join(', ');
-  throw new FrameError(`keyframe column '${name}' has ${raw.length} bytes, a pool of ${size} has ${lawful}`);
+  throw new FrameError(`keyframe column '${name}' has ${raw.length} bytes, ${size} blocks have ${lawful}`);
 }
 
 /** A column of u32, told as u8, u16 or u32; null: every block has the default. */

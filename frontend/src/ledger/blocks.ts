@@ -6,7 +6,7 @@
  * is done, {@link Blocks.settle} computes them anew, once for each block however often it was changed.
  */
 
-import { NOT_QUEUED, ticketColumn, wordColumn } from './blockColumns';
+import { NOT_QUEUED, ticketColumn, WORDS, wordColumn } from './blockColumns';
 import { blockRowA, blockRowB, blockRows } from './digest';
 import { FrameError } from './frame';
 import { NONE } from './generated/constants';
@@ -17,15 +17,6 @@ import { Kernels } from './kernels';
 export const BlockClass = { free: 0, cached: 1, active: 2, shared: 3 } as const;
 
 const NAN_HIGH = 0x7ff80000;
-
-/** The columns of words, with the value that an absent one has for every block. */
-const WORDS = [
-  ['generation', 0],
-  ['count', 0],
-  ['content', NONE],
-  ['filled', 0],
-  ['hits', 0],
-] as const;
 
 // Loops over all blocks are functions of their own: a machine makes fast what is called again and again.
 
@@ -49,6 +40,19 @@ function classify(count: Uint32Array, content: Uint32Array, kind: Uint8Array, ta
     }
   }
   tally.set([kind.length - cached - active - shared, cached, active, shared]);
+}
+
+/** Put values in the places of some blocks. */
+function scatter(values: ArrayLike<number>, blocks: Uint32Array, column: Uint32Array | Float64Array): void {
+  for (let i = 0; i < blocks.length; i++) column[blocks[i]!] = values[i]!;
+}
+
+/** The same of tickets that are told as i32. */
+function scatterTickets(values: Int32Array, blocks: Uint32Array, column: Float64Array): void {
+  for (let i = 0; i < blocks.length; i++) {
+    const told = values[i]!;
+    column[blocks[i]!] = told === NOT_QUEUED ? Number.NaN : told;
+  }
 }
 
 export class Blocks {
@@ -101,6 +105,26 @@ export class Blocks {
 
   /** Take the columns of a keyframe; an absent one is its default for every block. Table entries are counted by the caller. */
   load(columns: BlockColumns): void {
+    this.take(columns);
+    this.entries.fill(0);
+    this.recount();
+  }
+
+  /** Take columns, and lay those of the blocks that changed over them: a value for each of these, in their order. */
+  loadOver(base: BlockColumns, changed: Uint32Array, columns: BlockColumns): void {
+    this.take(base);
+    for (const [name, fallback] of WORDS) {
+      const told = wordColumn(columns[name], changed.length, name);
+      scatter(told ?? new Uint32Array(changed.length).fill(fallback), changed, this[name]);
+    }
+    const tickets = ticketColumn(columns.ticket, changed.length);
+    if (tickets instanceof Int32Array) scatterTickets(tickets, changed, this.ticket);
+    else scatter(tickets ?? changed, changed, this.ticket);
+    this.entries.fill(0);
+    this.recount();
+  }
+
+  private take(columns: BlockColumns): void {
     for (const [name, fallback] of WORDS) {
       const column = wordColumn(columns[name], this.size, name);
       if (column === null) this[name].fill(fallback);
@@ -110,8 +134,6 @@ export class Blocks {
     if (tickets === null) for (let b = 0; b < this.size; b++) this.ticket[b] = b;
     else if (tickets instanceof Int32Array) this.loadTickets(tickets);
     else this.ticket.set(tickets);
-    this.entries.fill(0);
-    this.recount();
   }
 
   private loadTickets(told: Int32Array): void {

@@ -12,17 +12,17 @@
  */
 
 import { Blocks } from './blocks';
-import { decodeOperations, highestBlock, type OperationColumns, Room, u32 } from './columns';
+import { decodeOperations, highestBlock, type OperationColumns, Room } from './columns';
 import { Contents } from './contents';
+import { type Base, baseOf, changedIn, refuseDifference } from './difference';
 import { Lanes } from './digest';
 import { FrameError, UnknownOperationError } from './frame';
-import { NONE } from './generated/constants';
 import type { Digest, Frame, Gap, Keyframe, Step } from './generated/types';
 import { brokenInTouched, brokenInvariants } from './invariants';
 import { applyOperations, type Mirror, undoOperations } from './operations';
 import { RequestMemory, Requests } from './requests';
 import { type FoldPlace, type FoldSnapshot, placeOf } from './snapshot';
-import { MAX_POSITION, Pins, Tables } from './tables';
+import { Pins, Tables } from './tables';
 import type { Violation, ViolationKind } from './violation';
 
 /** Any record, as opposed to a message. */
@@ -131,6 +131,7 @@ export class Fold implements Mirror {
   }
 
   private follow(record: AnyRecord): readonly Violation[] {
+    if (record.type === 'keyframe') refuseDifference(record);
     if (record.type === 'gap') return this.applyGap(record);
     if (this.loaded && record.record !== this.record + 1) {
       const last = this.record;
@@ -313,8 +314,9 @@ export class Fold implements Mirror {
 
   // -- keyframes ----------------------------------------------------------------------------------------------------
 
-  /** Take the state of a keyframe in place of all that was known; its digest is checked. */
-  load(keyframe: Keyframe): readonly Violation[] {
+  /** Take a keyframe's state in place of all that was known, and check its digest. `kept`: what it may tell changes since. */
+  load(keyframe: Keyframe, kept: Base | null = null): readonly Violation[] {
+    const base = baseOf(keyframe, kept);
     this.found = [];
     const before = this.record;
     this.base = keyframe.record;
@@ -324,14 +326,11 @@ export class Fold implements Mirror {
     this.time = keyframe.time;
     this.rest = 0;
     this.lanes.clear();
-    this.blocks.load(keyframe.blocks ?? {});
-    this.loadTables(keyframe);
-    this.pins.map.clear();
-    const pinned = u32(keyframe.pins?.block, 'pins.block');
-    pinned.forEach((b, i) => {
-      if (b < this.numBlocks) this.pins.add(b, keyframe.pins?.pin?.[i] ?? 0);
-      else this.fail('operation', `a pin is on block ${b}, the pool has ${this.numBlocks}`);
-    });
+    if (base === null) this.blocks.load(keyframe.blocks ?? {});
+    else this.blocks.loadOver(base.columns, changedIn(keyframe, this.numBlocks), keyframe.blocks ?? {});
+    const fail = (message: string): void => this.fail('operation', message);
+    this.tables.load(keyframe.tables, this.blocks.entries, fail);
+    this.pins.load(keyframe.pins, this.numBlocks, fail);
     this.requests.load(keyframe, before, this.lanes);
     this.contents.add(keyframe.contents);
     this.contents.next = Math.max(this.contents.next, keyframe.next_content ?? 0);
@@ -341,27 +340,6 @@ export class Fold implements Mirror {
     // A look over all blocks is for audits; a keyframe that a seek begins with is not worth it in a large pool.
     if (keyframe.audited === true || this.numBlocks <= 65_536) this.checkAll(this.numBlocks <= 65_536);
     return this.found;
-  }
-
-  private loadTables(keyframe: Keyframe): void {
-    this.tables.clear();
-    const columns = keyframe.tables;
-    const sequence = u32(columns?.sequence, 'tables.sequence');
-    const position = u32(columns?.position, 'tables.position');
-    const block = u32(columns?.block, 'tables.block');
-    const group = columns?.group;
-    if (position.length !== sequence.length || block.length !== sequence.length) {
-      throw new FrameError('the columns of a keyframe’s tables differ in length');
-    }
-    for (let i = 0; i < sequence.length; i++) {
-      const b = block[i]!;
-      if (b >= this.numBlocks || position[i]! >= MAX_POSITION) {
-        this.fail('operation', `a table names block ${b} at ${position[i]}, the pool has ${this.numBlocks}`);
-        continue;
-      }
-      const found = this.tables.enter(sequence[i]!, group?.[i] ?? 0, position[i]!, b);
-      if (found === NONE) this.blocks.entries[b]!++;
-    }
   }
 
   /** Check every invariant over the whole state, as at an audit. */

@@ -6,8 +6,11 @@
  * entries is not there.
  */
 
+import { u32 } from './columns';
 import { tableBaseA, tableBaseB, tableRowA, tableRowB } from './digest';
+import { FrameError } from './frame';
 import { NONE } from './generated/constants';
+import type { PinColumns, TableColumns } from './generated/types';
 
 /** A table of more entries than this is a fault, not a table (2^24 entries of 16 tokens are 268 million tokens). */
 export const MAX_POSITION = 1 << 24;
@@ -152,6 +155,27 @@ export class Tables {
     this.sumB = other.sumB;
   }
 
+  /** Take a keyframe's tables in place of these, and count in `entries` how many point to each block. */
+  load(columns: TableColumns | undefined, entries: Uint32Array, fail: (message: string) => void): void {
+    this.clear();
+    const sequence = u32(columns?.sequence, 'tables.sequence');
+    const position = u32(columns?.position, 'tables.position');
+    const block = u32(columns?.block, 'tables.block');
+    const group = columns?.group;
+    if (position.length !== sequence.length || block.length !== sequence.length) {
+      throw new FrameError('the columns of a keyframe’s tables differ in length');
+    }
+    for (let i = 0; i < sequence.length; i++) {
+      const b = block[i]!;
+      if (b >= entries.length || position[i]! >= MAX_POSITION) {
+        fail(`a table names block ${b} at ${position[i]}, the pool has ${entries.length}`);
+        continue;
+      }
+      const found = this.enter(sequence[i]!, group?.[i] ?? 0, position[i]!, b);
+      if (found === NONE) entries[b]!++;
+    }
+  }
+
   /** All (table, position) that point to a block. */
   holders(block: number): { sequence: number; group: number; position: number }[] {
     const found: { sequence: number; group: number; position: number }[] = [];
@@ -166,6 +190,15 @@ export class Tables {
 /** Holders that are no sequences: for each block, how often each pin holds it. */
 export class Pins {
   readonly map = new Map<number, Map<number, number>>();
+
+  /** Take a keyframe's pins in place of these. */
+  load(columns: PinColumns | undefined, numBlocks: number, fail: (message: string) => void): void {
+    this.map.clear();
+    u32(columns?.block, 'pins.block').forEach((b, i) => {
+      if (b < numBlocks) this.add(b, columns?.pin?.[i] ?? 0);
+      else fail(`a pin is on block ${b}, the pool has ${numBlocks}`);
+    });
+  }
 
   add(block: number, pin: number): void {
     let pins = this.map.get(block);

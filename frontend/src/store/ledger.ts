@@ -107,8 +107,8 @@ export function tell(message: ToWorker): void {
 }
 
 /** Answered once the view stands where it was asked to be. `ready` waits for a session too. */
-export function ask(question: 'state' | 'ready'): Promise<unknown> {
-  if (openSession === null && question === 'state') return Promise.reject(new Error('no session is open'));
+export function ask(question: 'state' | 'ready' | 'bases'): Promise<unknown> {
+  if (openSession === null && question !== 'ready') return Promise.reject(new Error('no session is open'));
   return new Promise((resolve) => {
     const id = ++lastQuestion;
     questions.set(id, resolve);

@@ -50,7 +50,7 @@ describe('a recording in the page', () => {
   it('gives for every step a keyframe before it and all frames through it', async () => {
     const requests = new EmbeddedRequests(parts());
     for (let step = 0; step <= lastStep; step++) {
-      const [keyframe, ...rest] = await requests.seek(step, never);
+      const [keyframe, ...rest] = await requests.seek(step, null, never);
       const begin = peekFrame(keyframe!);
       expect(begin.type).toBe('keyframe');
       const numbers = rest.map((frame) => peekFrame(frame).record);
@@ -79,11 +79,11 @@ describe('a recording in the page', () => {
 
   it('says what it does not hold', async () => {
     const requests = new EmbeddedRequests(parts());
-    await expect(requests.seek(lastStep + 1, never)).rejects.toThrow(`holds steps 0 to ${lastStep}`);
+    await expect(requests.seek(lastStep + 1, null, never)).rejects.toThrow(`holds steps 0 to ${lastStep}`);
     await expect(requests.transcript(9)).rejects.toThrow('no request 9');
     const holed = new EmbeddedRequests(parts(frames.filter((_, i) => i !== 12 && i !== 13)));
     const behind = records.find(({ type, record }) => type === 'step' && record > 13) as { step: number };
-    await expect(holed.seek(behind.step, never)).rejects.toThrow('records 12 to 13 were not stored');
+    await expect(holed.seek(behind.step, null, never)).rejects.toThrow('records 12 to 13 were not stored');
   });
 
   it('refuses a part that is damaged or not there, by its name', async () => {

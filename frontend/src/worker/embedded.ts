@@ -177,7 +177,7 @@ export class EmbeddedRequests implements Requests {
     throw new ServerError(`step ${step} is not in this page, which ${held}`, 404);
   }
 
-  async seek(step: number, signal: AbortSignal): Promise<Uint8Array[]> {
+  async seek(step: number, _since: number | null, signal: AbortSignal): Promise<Uint8Array[]> {
     const record = await this.recordOf(step);
     const { keyframes } = await this.theIndex();
     // The one before it; at the very start its own.

@@ -25,7 +25,7 @@ test('ranges are the runs of records that were added, in whatever order', () => 
 });
 
 test('the memory is bounded, and what lies near the reader and the live end stays', () => {
-  const history = new History({ frameBytes: 1000, snapshotBytes: 1 });
+  const history = new History({ frameBytes: 1000, snapshotBytes: 1, baseBytes: 0 });
   history.focus = 300;
   for (let record = 0; record < 600; record++) {
     history.head = record;

@@ -6,16 +6,26 @@
  * the reader looks goes first.
  */
 
+import { LARGE } from '../ledger/kernels';
 import { peekFrame } from '../ledger/peek';
 import { type Range, Ranges } from '../ledger/ranges';
 import type { FoldSnapshot } from '../ledger/snapshot';
+import { Bases } from './bases';
 
 export interface Bounds {
   readonly frameBytes: number;
   readonly snapshotBytes: number;
+  readonly baseBytes: number;
 }
 
-const DEFAULT: Bounds = { frameBytes: 64 << 20, snapshotBytes: 128 << 20 };
+const DEFAULT: Bounds = { frameBytes: 64 << 20, snapshotBytes: 128 << 20, baseBytes: 0 };
+/** A state of a large pool is as large as three bases, and comes by way of one in no more time than it took to keep it. */
+const OF_LARGE: Bounds = { frameBytes: 64 << 20, snapshotBytes: 32 << 20, baseBytes: 96 << 20 };
+
+/** What is kept of a session: bases only where whoever is asked tells what changed since one, and that is worth it. */
+export function boundsOf(numBlocks: number, hasBases: boolean): Bounds {
+  return hasBases && numBlocks >= LARGE ? OF_LARGE : DEFAULT;
+}
 
 export class History {
   private readonly frames = new Map<number, Uint8Array>();
@@ -23,12 +33,15 @@ export class History {
   bytes = 0;
   private readonly snapshots = new Map<number, FoldSnapshot>();
   private snapshotBytes = 0;
+  readonly bases: Bases;
   /** Keep what lies near this record. */
   focus = 0;
   /** The live end, kept as well while following. */
   head = 0;
 
-  constructor(private readonly bounds: Bounds = DEFAULT) {}
+  constructor(private readonly bounds: Bounds = DEFAULT) {
+    this.bases = new Bases(bounds.baseBytes);
+  }
 
   /** The records that are there. */
   get ranges(): Range[] {
@@ -71,6 +84,7 @@ export class History {
   truncate(last: number): void {
     for (const record of [...this.frames.keys()]) if (record > last) this.drop(record);
     for (const record of [...this.snapshots.keys()]) if (record > last) this.dropSnapshot(record);
+    this.bases.truncate(last);
     while ((this.ranges.at(-1)?.first ?? -1) > last) this.ranges.pop();
     const range = this.ranges.at(-1);
     if (range !== undefined) range.last = Math.min(range.last, last);

@@ -61,6 +61,7 @@ describe('a view that is moved through a recording', () => {
           const { navigator, history, faults, to } = journey(made, {
             frameBytes: 4000,
             snapshotBytes: 20_000,
+            baseBytes: 0,
           });
           for (const [step, forgets] of steps) {
             await to(step);
@@ -137,13 +138,71 @@ describe('a view that is moved through a recording', () => {
 
   test('gets there with a history that holds next to nothing', async () => {
     const made = recording(20, 4, 3, 60);
-    const { navigator, history, faults, to } = journey(made, { frameBytes: 6000, snapshotBytes: 1 });
+    const { navigator, history, faults, to } = journey(made, {
+      frameBytes: 6000,
+      snapshotBytes: 1,
+      baseBytes: 0,
+    });
     for (const step of [50, 2, 30, 31, 29, 59, 0]) {
       await to(step);
       expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
     }
     expect(history.bytes).toBeLessThan(12_000);
     expect(faults).toEqual([]);
+  });
+
+  test('gets there by what changed since what it has, wherever it came from', async () => {
+    const small = { frameBytes: 6000, snapshotBytes: 1, baseBytes: 2000 };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer(),
+        fc.array(fc.nat(59), { minLength: 4, maxLength: 12 }),
+        async (seed, steps) => {
+          const made = recording(20, 4, seed, 60);
+          const { navigator, history, faults, to } = journey(made, small);
+          for (const step of [5, ...steps, 55, 5, 55]) {
+            await to(step);
+            expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(step));
+            expect(navigator.fold.verified).toBe(true);
+          }
+          expect(made.differences).toBeGreaterThan(0);
+          expect(history.bases.bytes).toBeLessThanOrEqual(2000);
+          expect(faults).toEqual([]);
+        },
+      ),
+      { numRuns: 8 },
+    );
+  }, 60_000);
+
+  test('a base that was dropped while an answer was on its way still serves it', async () => {
+    const made = recording(20, 4, 5, 60);
+    const { navigator, history, faults, to } = journey(made, {
+      frameBytes: 6000,
+      snapshotBytes: 1,
+      baseBytes: 2000,
+    });
+    await to(5);
+    navigator.go({ step: 55, operation: null });
+    navigator.work(performance.now() + 5);
+    history.bases.truncate(-1);
+    await to(55);
+    expect(made.differences).toBe(1);
+    expect(JSON.stringify(plainState(navigator.fold))).toBe(made.states.get(55));
+    expect(faults).toEqual([]);
+  });
+
+  test('what is laid over another state than it was told for is a fault', async () => {
+    const made = recording(200, 4, 5, 60);
+    const { navigator, history, faults, to } = journey(made, {
+      frameBytes: 6000,
+      snapshotBytes: 1,
+      baseBytes: 20_000,
+    });
+    await to(5);
+    history.bases.before(1e9)!.columns.generation!.fill(1);
+    await to(55);
+    expect(faults[0]).toContain('this mirror differs in blocks');
+    expect(navigator.fold.violation).not.toBeNull();
   });
 
   test('asks for nothing while it stays inside what is loaded', async () => {
@@ -161,7 +220,11 @@ describe('a view that is moved through a recording', () => {
 
   test('is not undone beyond the keyframe that it began with, which does not list what had ended', async () => {
     const made = recording(20, 4, 5, 60);
-    const { navigator, history, faults, to } = journey(made, { frameBytes: 1 << 20, snapshotBytes: 1 });
+    const { navigator, history, faults, to } = journey(made, {
+      frameBytes: 1 << 20,
+      snapshotBytes: 1,
+      baseBytes: 0,
+    });
     for (const [index, frame] of made.frames.entries()) history.add(index, frame);
     await to(55);
     const { base } = navigator.fold;

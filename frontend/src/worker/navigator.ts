@@ -6,6 +6,7 @@
  * finish when what it brings is of use, since a dragged playhead asks for its neighbours next.
  */
 
+import type { Base } from '../ledger/difference';
 import { type AnyRecord, type Fold, isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
 import type { Keyframe, Step } from '../ledger/generated/types';
@@ -13,6 +14,7 @@ import { peekFrame } from '../ledger/peek';
 import { Beside } from './beside';
 import type { Changes } from './changes';
 import type { History } from './history';
+import { LookAhead } from './lookAhead';
 import type { Place } from './place';
 import type { Series } from './series';
 import { type Requests, ServerError } from './source';
@@ -51,6 +53,7 @@ export interface NavigatorHandlers {
 export class Navigator {
   goal: Place | null = null;
   readonly beside: Beside;
+  readonly lookAhead: LookAhead;
   /** The record of the step that the fold is at, decoded. */
   current: Step | null = null;
   private seeking: { step: number; since: number; abort: AbortController } | null = null;
@@ -66,6 +69,7 @@ export class Navigator {
     private readonly handlers: NavigatorHandlers,
   ) {
     this.beside = new Beside(fold, history, requests, handlers.lastRecord, handlers.wake);
+    this.lookAhead = new LookAhead(requests, history.bases, () => this.moving);
   }
 
   get moving(): boolean {
@@ -123,6 +127,7 @@ export class Navigator {
   work(deadline: number): boolean {
     const { goal, fold } = this;
     if (goal === null) return false;
+    this.lookAhead.rest();
     if (this.arriving !== null) return !this.bring(deadline) || this.goal !== null;
     if (fold.rest > 0 && this.fromWithin(goal)) return false;
     if (!this.reachable(goal)) {
@@ -314,11 +319,13 @@ export class Navigator {
   private async seek(step: number): Promise<void> {
     const seeking = { step, since: performance.now(), abort: new AbortController() };
     this.seeking = seeking;
+    // Held until the answer came: what is kept may be another by then.
+    const base = this.history.bases.before(this.series.get('record', step));
     try {
-      const frames = await this.requests.seek(step, seeking.abort.signal);
+      const frames = await this.requests.seek(step, base?.record ?? null, seeking.abort.signal);
       if (this.seeking !== seeking) return;
       this.seeking = null;
-      this.take(frames, step);
+      this.take(frames, step, base);
     } catch (error) {
       if (this.seeking !== seeking) return;
       this.seeking = null;
@@ -330,7 +337,7 @@ export class Navigator {
     this.handlers.wake();
   }
 
-  private take(frames: Uint8Array[], step: number): void {
+  private take(frames: Uint8Array[], step: number, base: Base | null): void {
     const [first, ...rest] = frames;
     const keyframe = first === undefined ? null : (openFrame(first) as Keyframe);
     if (first === undefined || keyframe?.type !== 'keyframe')
@@ -339,10 +346,12 @@ export class Navigator {
     if (!this.series.has(step)) throw new ServerError('the server sent other steps', 0);
     // Keep what lies around the step, should it be too much to keep all.
     this.history.focus = this.series.get('record', step);
-    if (keyframe.audited === true) this.history.add(keyframe.record, first.slice());
+    const isWhole = keyframe.since == null;
+    if (isWhole && keyframe.audited === true) this.history.add(keyframe.record, first.slice());
     this.history.addAll(rest);
+    if (isWhole) this.history.bases.add(keyframe);
     if (this.goal === null || (this.goal.step !== step && this.reachable(this.goal))) return;
-    this.fold.load(keyframe);
+    this.fold.load(keyframe, base);
     this.changes.all();
     this.handlers.applied(this.fold, keyframe);
     this.arriving = { step, frames: rest, next: 0, since: performance.now() };

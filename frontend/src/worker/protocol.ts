@@ -23,6 +23,12 @@ import type { Pace } from './player';
 import type { Buckets } from './series';
 import type { Wish } from './source';
 
+/** States that a seek can tell the changes since: those that are here, and those that are yet to be fetched. */
+export interface BasesKept {
+  readonly kept: number;
+  readonly left: number;
+}
+
 /** Where the view is: at the live end, at one place, or going on from there at a pace. */
 export type Mode = 'follow' | 'at' | 'play';
 
@@ -164,7 +170,7 @@ export type ToWorker =
   | { kind: 'earlier' }
   | { kind: 'dismiss' }
   | { kind: 'change'; direction: 1 | -1 }
-  | { kind: 'ask'; id: number; question: 'state' | 'ready' };
+  | { kind: 'ask'; id: number; question: 'state' | 'ready' | 'bases' };
 
 export type FromWorker =
   | { kind: 'opened'; session: string; hello: Hello }

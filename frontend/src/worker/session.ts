@@ -17,7 +17,7 @@ import { RequestMemory } from '../ledger/requests';
 import { Changes, noteCopies } from './changes';
 import type { EmbeddedRecording } from './embedded';
 import { Head } from './head';
-import { History } from './history';
+import { boundsOf, History } from './history';
 import { Keeper } from './keeper';
 import { type LandmarkKind, Landmarks } from './landmarks';
 import { Navigator } from './navigator';
@@ -48,7 +48,7 @@ export interface OpenOptions {
 }
 
 export class Session {
-  readonly history = new History();
+  readonly history: History;
   readonly series = new Series();
   readonly changes: Changes;
   readonly head: Head;
@@ -62,7 +62,7 @@ export class Session {
   /** Something that the page does not know yet, beside the map. */
   dirty = true;
   private readonly trust = new Trust();
-  private readonly keeper = new Keeper(this.history);
+  private readonly keeper: Keeper;
   readonly landmarks: Landmarks;
   readonly transport = new Transport(this);
   readonly table: StepTable;
@@ -76,6 +76,9 @@ export class Session {
     requests: Requests,
     private readonly wake: () => void,
   ) {
+    // A page that holds its recording has no server that could leave something out.
+    this.history = new History(boundsOf(hello.num_blocks, options.recording === null));
+    this.keeper = new Keeper(this.history);
     const contents = new Contents();
     const newFold = (): Fold => new Fold(hello.num_blocks, hello.block_size, contents, this.memory);
     this.changes = new Changes(hello.num_blocks, hello.block_size);
@@ -132,6 +135,7 @@ export class Session {
       if (to?.kind === 'step' && to.step > this.lastStep && this.lastStep >= 0) {
         this.say(`There is no step ${to.step}: the last one is ${this.lastStep}.`);
       }
+      if (!options.live) this.navigator.lookAhead.begin(this.table, hello.num_blocks);
     });
   }
 
@@ -146,6 +150,7 @@ export class Session {
   }
 
   close(): void {
+    this.navigator.lookAhead.close();
     this.table.close();
     this.head.close();
     this.navigator.stop();

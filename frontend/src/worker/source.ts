@@ -44,8 +44,11 @@ export interface Requests {
   /** What is known of the session now. */
   about(): Promise<SessionFacts>;
   steps(): Promise<StepColumns>;
-  /** A keyframe before the step, which need not tell contents, then every frame through it and some more. */
-  seek(step: number, signal: AbortSignal): Promise<Uint8Array[]>;
+  /**
+   * A keyframe before the step, which need not tell contents, then every frame through it and about `ahead` bytes more. With
+   * `since`, a record whose keyframe's blocks are here, it may tell of the blocks only what changed since.
+   */
+  seek(step: number, since: number | null, signal: AbortSignal, ahead?: number): Promise<Uint8Array[]>;
   /** Frames of the records after `after`, at least one if there is any, until they have `limit` bytes. */
   frames(after: number, limit?: number): Promise<Uint8Array[]>;
   /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
@@ -101,9 +104,16 @@ export class ServerRequests implements Requests {
     return (await (await this.get('steps')).json()) as StepColumns;
   }
 
-  async seek(step: number, signal: AbortSignal): Promise<Uint8Array[]> {
+  async seek(
+    step: number,
+    since: number | null,
+    signal: AbortSignal,
+    ahead = 256 << 10,
+  ): Promise<Uint8Array[]> {
+    const known = since === null ? '' : `&since=${since}`;
     // A third of a large pool's keyframe are the parents of contents, which only the inspector asks for, one at a time.
-    return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=262144&contents=none`, signal));
+    const query = `seek?step=${step}&ahead_bytes=${ahead}&contents=none${known}`;
+    return unpackFrames(await this.bytes(query, signal));
   }
 
   async frames(after: number, limit = 1 << 20): Promise<Uint8Array[]> {

@@ -18,7 +18,7 @@ let publisher: Publisher | null = null;
 let opening = 0;
 let credit = false;
 let wants: Extract<ToWorker, { kind: 'wants' }>['wants'] | null = null;
-let waiting: { id: number; question: 'state' | 'ready' }[] = [];
+let waiting: { id: number; question: 'state' | 'ready' | 'bases' }[] = [];
 /** Who asked whether the view is ready is told so after the view. */
 const ready: number[] = [];
 
@@ -68,6 +68,8 @@ function answerWaiting(): void {
   if (session.navigator.moving || !session.fold.loaded) return;
   for (const { id, question } of waiting) {
     if (question === 'state') scope.postMessage({ kind: 'answer', id, value: publisher.state() });
+    else if (question === 'bases')
+      scope.postMessage({ kind: 'answer', id, value: session.navigator.lookAhead.told });
     else {
       ready.push(id);
       publisher.hurry();
