@@ -7,8 +7,9 @@
  *     kvarium.go(to)             move it to { kind: 'operation', operation }, { kind: 'record', record }, { kind: 'time', time }
  *     kvarium.light()            { colour, record, message } of the digest light
  *     kvarium.position()         { mode, record, step, op, … } as last drawn
- *     kvarium.mapShown()         { record, step, next, settled, verified }: of which step the map on the canvas is, which
- *                                block it frames, and whether the view stood there and its digest was compared
+ *     kvarium.mapShown()         { record, step, next, settled, verified, frame }: of which step the map on the canvas is,
+ *                                which block it frames, whether the view stood there and its digest was compared, and the
+ *                                time of the animation frame that drew it
  *     await kvarium.bases()      { kept, left }: how many states the page has that a seek can tell the changes since, and
  *                                how many of a long recording it is yet to fetch
  *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow

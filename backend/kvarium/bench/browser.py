@@ -65,15 +65,14 @@ _ARM = """seconds => {
     setTimeout(() => reject(new Error(`nothing was clicked, or no frame was made, within ${2 * seconds} s`)), 2000 * seconds);
     addEventListener('pointerdown', (event) => {
       const before = window.kvarium.mapShown();
-      let isThere = false;
-      const look = () => {
-        if (isThere) return resolve(performance.now() - event.timeStamp);
+      const look = (frame) => {
         const shown = window.kvarium.mapShown();
         const { colour, message } = window.kvarium.light();
         if (colour === 'red') return reject(new Error(message));
         if (performance.now() - event.timeStamp > seconds * 1000)
           return reject(new Error(`no picture of another step within ${seconds} s; the map is of step ${shown.step}`));
-        isThere = shown.step !== before.step && shown.settled && shown.verified;
+        const isThere = shown.step !== before.step && shown.settled && shown.verified;
+        if (isThere && shown.frame < frame) return resolve(performance.now() - event.timeStamp);
         requestAnimationFrame(look);
       };
       requestAnimationFrame(look);

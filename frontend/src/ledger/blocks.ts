@@ -42,17 +42,20 @@ function classify(count: Uint32Array, content: Uint32Array, kind: Uint8Array, ta
   tally.set([kind.length - cached - active - shared, cached, active, shared]);
 }
 
-/** Put values in the places of some blocks. */
-function scatter(values: ArrayLike<number>, blocks: Uint32Array, column: Uint32Array | Float64Array): void {
-  for (let i = 0; i < blocks.length; i++) column[blocks[i]!] = values[i]!;
+/** Put words in the places of some blocks. */
+function scatter(words: Uint32Array, blocks: Uint32Array, column: Uint32Array): void {
+  for (let i = 0; i < blocks.length; i++) column[blocks[i]!] = words[i]!;
 }
 
-/** The same of tickets that are told as i32. */
-function scatterTickets(values: Int32Array, blocks: Uint32Array, column: Float64Array): void {
-  for (let i = 0; i < blocks.length; i++) {
-    const told = values[i]!;
-    column[blocks[i]!] = told === NOT_QUEUED ? Number.NaN : told;
-  }
+function scatterTickets(tickets: Float64Array, blocks: Uint32Array, column: Float64Array): void {
+  for (let i = 0; i < blocks.length; i++) column[blocks[i]!] = tickets[i]!;
+}
+
+/** Tickets that are told as i32. */
+function wideTickets(told: Int32Array): Float64Array {
+  const tickets = new Float64Array(told);
+  for (let i = 0; i < told.length; i++) if (told[i] === NOT_QUEUED) tickets[i] = Number.NaN;
+  return tickets;
 }
 
 export class Blocks {
@@ -113,13 +116,17 @@ export class Blocks {
   /** Take columns, and lay those of the blocks that changed over them: a value for each of these, in their order. */
   loadOver(base: BlockColumns, changed: Uint32Array, columns: BlockColumns): void {
     this.take(base);
+    // All of one width first: a loop that meets one kind of array only is a fast one.
+    const words = new Uint32Array(changed.length);
     for (const [name, fallback] of WORDS) {
       const told = wordColumn(columns[name], changed.length, name);
-      scatter(told ?? new Uint32Array(changed.length).fill(fallback), changed, this[name]);
+      if (told === null) words.fill(fallback);
+      else words.set(told);
+      scatter(words, changed, this[name]);
     }
-    const tickets = ticketColumn(columns.ticket, changed.length);
-    if (tickets instanceof Int32Array) scatterTickets(tickets, changed, this.ticket);
-    else scatter(tickets ?? changed, changed, this.ticket);
+    const told = ticketColumn(columns.ticket, changed.length);
+    const tickets = told instanceof Int32Array ? wideTickets(told) : (told ?? new Float64Array(changed));
+    scatterTickets(tickets, changed, this.ticket);
     this.entries.fill(0);
     this.recount();
   }

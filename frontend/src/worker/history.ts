@@ -146,9 +146,14 @@ export class History {
     return this.snapshots.has(record);
   }
 
+  /** Is a state of so many bytes kept at all? */
+  hasRoomFor(bytes: number): boolean {
+    return bytes <= this.bounds.snapshotBytes / 2;
+  }
+
   /** Keep a state; past the bound every second one goes, and the oldest half when they are few. */
   addSnapshot(snapshot: FoldSnapshot): void {
-    if (snapshot.bytes > this.bounds.snapshotBytes / 2) return;
+    if (!this.hasRoomFor(snapshot.bytes)) return;
     this.dropSnapshot(snapshot.record);
     this.snapshots.set(snapshot.record, snapshot);
     this.snapshotBytes += snapshot.bytes;

@@ -18,6 +18,8 @@ export class Keeper {
     const last = this.kept.get(fold);
     if (last === undefined) this.kept.set(fold, fold.op);
     else if (fold.verified && Math.abs(fold.op - last) >= every && this.history.get(fold.record)) {
+      // A copy of a large pool takes a while, which a reader who seeks would wait for: none is made to be thrown away.
+      if (!this.history.hasRoomFor(fold.blocks.snapshotBytes)) return;
       this.kept.set(fold, fold.op);
       if (!this.history.hasSnapshot(fold.record)) this.history.addSnapshot(fold.snapshot());
     }

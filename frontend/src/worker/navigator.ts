@@ -23,6 +23,8 @@ import { type Requests, ServerError } from './source';
 const RESTORE_COST = 0.1;
 /** Ask for more while this many records are left in front of a reader that moves forwards. */
 const AHEAD_RECORDS = 300;
+/** ms after a seek for which nothing more is asked for: the picture has the machine for itself. */
+const AHEAD_PAUSE = 250;
 /** A seek that has more frames than this before it is given up when the goal moves. */
 const MOST_ON_THE_WAY = 1500;
 
@@ -59,6 +61,7 @@ export class Navigator {
   private seeking: { step: number; since: number; abort: AbortController } | null = null;
   /** What a seek brought, on its way into the fold. */
   private arriving: Arriving | null = null;
+  private pause: ReturnType<typeof setTimeout> | null = null;
 
   constructor(
     readonly fold: Fold,
@@ -105,6 +108,8 @@ export class Navigator {
 
   /** Stay where the fold is. */
   stop(): void {
+    if (this.pause !== null) clearTimeout(this.pause);
+    this.pause = null;
     this.goal = null;
     this.arriving = null;
     this.dropSeek();
@@ -136,7 +141,7 @@ export class Navigator {
     }
     while (performance.now() < deadline) {
       if (this.arrived(goal.step)) {
-        this.arrive(goal);
+        this.arrive(goal, false);
         return false;
       }
       const ok = fold.step < goal.step || this.textFollows(goal.step) ? this.forward() : this.backward();
@@ -161,7 +166,7 @@ export class Navigator {
       const isThere = fold.step >= step && (frame === undefined || peekFrame(frame).type !== 'text');
       if (frame === undefined || isThere) {
         this.arriving = null;
-        if (this.goal?.step === step && fold.step === step) this.arrive(this.goal);
+        if (this.goal?.step === step && fold.step === step) this.arrive(this.goal, true);
         else this.look();
         return true;
       }
@@ -262,14 +267,21 @@ export class Navigator {
     }
   }
 
-  private arrive(goal: Place): void {
+  /** `isBrought`: by a seek, with some of what comes next. */
+  private arrive(goal: Place, isBrought: boolean): void {
     this.goal = null;
     this.look();
     this.changes.jump();
     const { current, fold } = this;
     if (current !== null) fold.verified = fold.lanes.differing(current.digest).length === 0;
     if (goal.operation !== null) this.standBehind(goal.operation);
-    void this.beside.ahead(fold.record + AHEAD_RECORDS);
+    if (this.pause !== null) clearTimeout(this.pause);
+    const load = (): void => {
+      this.pause = null;
+      if (this.goal === null) void this.beside.ahead(this.fold.record + AHEAD_RECORDS);
+    };
+    this.pause = isBrought ? setTimeout(load, AHEAD_PAUSE) : null;
+    if (!isBrought) load();
   }
 
   /** From the end of a step to behind one of its operations. Behind the last one is the end. */

@@ -52,8 +52,11 @@ export interface Shown {
   readonly settled: boolean;
   /** The digest at its record was compared, and is the record's. */
   readonly verified: boolean;
+  /** The time of the first animation frame that drew it so. */
+  readonly frame: number;
 }
 let shown: Shown | null = null;
+let shownOf = '';
 
 /** For tests: of which step the map is that can be seen. */
 export function mapShown(): Shown | null {
@@ -237,7 +240,10 @@ export function MemoryMap() {
       const { record, step, target, moving } = position.peek();
       const { colour, record: lit } = light.peek();
       const settled = target === null && !moving;
-      shown = { record, step, next, settled, verified: colour === 'green' && lit === record };
+      const verified = colour === 'green' && lit === record;
+      const of = [record, step, next, settled, verified].join();
+      if (shown === null || of !== shownOf) shown = { record, step, next, settled, verified, frame: now };
+      shownOf = of;
       renderer.draw(scene());
       if (look !== drawn) {
         const marks = {
