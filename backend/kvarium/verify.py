@@ -11,12 +11,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.errors import DamagedRecordingError
 from kvarium.indexer import Indexer
-from kvarium.recording import tables
 from kvarium.recording.block_operations import touched_rows
 from kvarium.recording.database import explain
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Frame, Reader, StoredKeyframe, chunk_name
-from kvarium.recording.row_types import check_numbers
 from kvarium.recording.touched import decode, missing
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
@@ -175,7 +173,6 @@ class _Verification:
     def _readable_keyframes(self) -> dict[int, StoredKeyframe]:
         found: dict[int, StoredKeyframe] = {}
         for row in self.reader.keyframe_rows(self.session):
-            check_numbers(row, tables.keyframe, "a stored keyframe")
             if row["record"] > self.last:
                 break
             try:
@@ -327,7 +324,6 @@ def verify(
 ) -> Findings:
     """Read and fold a whole session. ``progress`` is told how many of how many records are done."""
     row, requests = reader.session_and_requests(session)
-    check_numbers(row, tables.session, "the session's row")
     verification = _Verification(reader, row, requests)
     first = row["first_record"]
     if first is not None and first > 0:
@@ -336,7 +332,6 @@ def verify(
         for message in reader.quick_check():
             verification.findings.violate(f"SQLite finds in the file: {message}")
         for chunk in reader.chunk_rows(session):
-            check_numbers(chunk, tables.chunk, f"the chunk after record {verification.at}")
             if chunk["first"] > verification.last:
                 # Meanwhile its engine may have come back to it.
                 if not verification.findings.live and reader.session(session)["state"] != "live":

@@ -31,6 +31,7 @@ from kvarium.recording import tables
 from kvarium.recording.contents import read_contents
 from kvarium.recording.notes import read_landmarks
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import rows_of
 from kvarium.recording.transcript import read_transcript
 from kvarium.sql.loading import Progress
 from kvarium_ledger import codec
@@ -186,7 +187,7 @@ def _contents(reader: Reader, plan: Plan) -> dict[str, list[int]]:
         .order_by(columns.first)
     )
     with reader.database.engine.connect() as connection:
-        rows = connection.execute(query).all()
+        rows = rows_of(connection, query)
     return {name: [int(row[place]) for row in rows] for place, name in enumerate(names)}
 
 

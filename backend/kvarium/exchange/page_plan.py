@@ -23,6 +23,7 @@ from kvarium.recording.export import export_session
 from kvarium.recording.fast_forward import FastState
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import rows_of, value_of
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
 from kvarium_ledger.records import VERSION, Keyframe
@@ -120,9 +121,7 @@ def plan_page(reader: Reader, session: int, from_step: int | None = None, to_ste
 def _first_step(reader: Reader, session: int) -> int:
     columns = tables.step.c
     with reader.database.engine.connect() as connection:
-        found = connection.execute(
-            sa.select(sa.func.min(columns.step)).where(columns.session == session)
-        ).scalar()
+        found = value_of(connection, sa.select(sa.func.min(columns.step)).where(columns.session == session))
     return 0 if found is None else int(found)
 
 
@@ -136,11 +135,11 @@ def _stored_bytes(reader: Reader, session: int, first: int, last: int) -> int:
         keyframe.session == session, keyframe.record >= first, keyframe.record < last
     )
     with reader.database.engine.connect() as connection:
-        size = int(connection.execute(keyframes).scalar() or 0)
-        for begin, end, stored in connection.execute(chunks):
+        size = int(value_of(connection, keyframes) or 0)
+        for begin, end, stored in rows_of(connection, chunks):
             # Of a chunk at an end of the part only some records are taken.
             taken = min(last, end) - max(first, begin) + 1
-            size += stored * taken // (end - begin + 1)
+            size += stored * taken // max(end - begin + 1, 1)
     return size
 
 

@@ -19,6 +19,7 @@ from kvarium.recording import tables, touched
 from kvarium.recording.fast_forward import join_operations
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Frame, Reader, chunk_name
+from kvarium.recording.row_types import dicts_of, rows_of
 from kvarium_ledger.codec import FrameError
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.operations import CARRIED_BY, CARRIED_MASK, NONE, Cause, Operation, Pin
@@ -72,7 +73,7 @@ def places(
     beyond: sa.ColumnElement[bool] = sa.true()
     while True:
         with reader.database.engine.connect() as connection:
-            rows = connection.execute(query.where(beyond)).all()
+            rows = rows_of(connection, query.where(beyond))
         for row in rows:
             yield Place(*row)
         if len(rows) < _PORTION:
@@ -132,13 +133,14 @@ def _of_chunk(reader: Reader, session: int, place: Place, block: int) -> list[Ro
     columns = tables.columns_of(tables.chunk, reader.database.format)
     query = sa.select(*columns).where(tables.chunk.c.session == session, tables.chunk.c.first == place.first)
     with reader.database.engine.connect() as connection:
-        row = connection.execute(query).mappings().first()
-    if row is None:
+        rows = dicts_of(connection, query)
+    if not rows:
         # The session was removed meanwhile.
         return []
+    (row,) = rows
     frames = [
         frame
-        for frame in reader.open_chunk(dict(row), with_text=False)
+        for frame in reader.open_chunk(row, with_text=False)
         if frame.head.type == "step" and frame.head.operations
     ]
     if not frames:
@@ -147,7 +149,7 @@ def _of_chunk(reader: Reader, session: int, place: Place, block: int) -> list[Ro
         steps = [_decoder.decode(memoryview(frame.bytes)[:-4]) for frame in frames]
         operations = OperationColumns.decode(join_operations([step.operations for step in steps]))
     except (msgspec.MsgspecError, FrameError) as error:
-        raise DamagedRecordingError(f"{chunk_name(dict(row))}: {error}") from None
+        raise DamagedRecordingError(f"{chunk_name(row)}: {error}") from None
     return _rows(steps, frames, operations, block)
 
 

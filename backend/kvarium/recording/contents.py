@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from kvarium.recording import tables
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import first_of
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
 from kvarium_ledger.operations import NONE
@@ -67,5 +68,5 @@ def _records_of(reader: Reader, session: int, content: int) -> tuple[int, int] |
         .limit(1)
     )
     with reader.database.engine.connect() as connection:
-        row = connection.execute(query).first()
+        row = first_of(connection, query)
     return None if row is None or row[0] < content else (row[1], row[2])

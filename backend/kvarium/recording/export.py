@@ -17,6 +17,7 @@ from kvarium.recording.chunks import BATCH_BYTES, Batch, SealedChunk
 from kvarium.recording.database import explain, writable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import check_rows, check_session, dicts_of
 from kvarium.recording.statements import insert_chunk
 from kvarium.recording.stripping import Strip, Stripper
 from kvarium.recording.writer import Writer
@@ -83,7 +84,8 @@ def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event |
 
 def _session_row(source: sa.Connection, session: int) -> Row:
     chosen = sa.select(tables.session).where(tables.session.c.number == session)
-    row = dict(source.execute(chosen).mappings().one())
+    (row,) = dicts_of(source, chosen)
+    check_session(row)
     return row | {"state": "interrupted", "reason": _SNAPSHOT} if row["state"] == "live" else row
 
 
@@ -99,9 +101,10 @@ def _copy_table(
     query = sa.select(*columns).where(table.c.session == session)
     options = {"yield_per": _BLOBS if "data" in table.c else _ROWS}
     rows = source.execute(query, execution_options=options)
-    for part in rows.mappings().partitions():
+    for part in rows.partitions():
         _check(cancelled)
-        sink.execute(sa.insert(table), [dict(found) for found in part])
+        check_rows(query, part, with_bytes=True)
+        sink.execute(sa.insert(table), [dict(found._mapping) for found in part])
 
 
 _NOTHING_STORED: Row = {

@@ -39,9 +39,6 @@ from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import VERSION, Contents, Keyframe, Record, SequenceState, Step, Text
 
-MAX_BLOCKS = 1 << 24
-"""A pool of more blocks is no engine's, and following it would take gigabytes."""
-
 _EXPANSION = 200
 _FREE_EXPANSION = 256 << 20
 """Frames may have so many bytes, and then so many times what the file has: past that it is a bomb."""
@@ -215,10 +212,11 @@ class _Inspection:
             raise self.refuse(f"is damaged: {row['id'][:80]!r} is no session's id")
         if row["state"] not in _STATES:
             raise self.refuse(f"is damaged: {row['state'][:20]!r} is no state of a session")
-        if not (0 < row["num_blocks"] <= MAX_BLOCKS and 0 < row["block_size"] <= 1 << 20):
+        blocks, slots = tables.MAX_BLOCKS, tables.MAX_BLOCK_SIZE
+        if not (0 < row["num_blocks"] <= blocks and 0 < row["block_size"] <= slots):
             raise self.refuse(
                 f"tells of a pool of {row['num_blocks']} blocks of {row['block_size']} slots: "
-                f"at most {MAX_BLOCKS} blocks of {1 << 20} can be looked at"
+                f"at most {blocks} blocks of {slots} can be looked at"
             )
         hello, _ = reader.hello(row["number"])
         if hello.version > VERSION:

@@ -14,6 +14,7 @@ from kvarium.errors import InvalidValueError, OutOfRangeError
 from kvarium.recording import tables
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import dicts_of
 
 MARKS: Final = ("A", "B")
 MAX_TEXT: Final = 10_000
@@ -59,7 +60,7 @@ def read_notes(reader: Reader, session: int) -> list[Row]:
         .order_by(table.c.step, table.c.record, table.c.number)
     )
     with reader.database.engine.connect() as connection:
-        return [dict(row) for row in connection.execute(query).mappings()]
+        return dicts_of(connection, query)
 
 
 def read_note(reader: Reader, session: int, number: int) -> Row:

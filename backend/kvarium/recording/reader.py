@@ -14,6 +14,7 @@ from kvarium.recording import tables
 from kvarium.recording.chunks import decompress, open_frames
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import REQUEST_COLUMNS, STEP_COLUMNS, Row
+from kvarium.recording.row_types import check_session, dicts_of, first_of, rows_of, value_of
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 
@@ -88,8 +89,7 @@ class Reader:
             .order_by(columns.started_utc_us.desc(), columns.number.desc())
         )
         with self.database.engine.connect() as connection:
-            rows = [dict(row) for row in connection.execute(query).mappings()]
-        return self._labelled(rows)
+            return self._labelled(dicts_of(connection, query))
 
     def session(self, number: int) -> Row:
         """The row of one session. Raises :class:`UnknownSessionError` when it is gone."""
@@ -99,16 +99,17 @@ class Reader:
 
     def _row(self, connection: sa.Connection, number: int) -> Row:
         query = sa.select(tables.session).where(tables.session.c.number == number)
-        row = connection.execute(query).mappings().first()
-        if row is None:
+        rows = dicts_of(connection, query)
+        if not rows:
             raise UnknownSessionError(f"session {number} is not in {self.database.where} any more")
-        return dict(row)
+        check_session(rows[0])
+        return rows[0]
 
     def session_and_requests(self, number: int) -> tuple[Row, list[Row]]:
         """The row of a session and the rows of its requests, of one moment."""
         with self.database.engine.connect() as connection:
             row = self._row(connection, number)
-            requests = [dict(found) for found in connection.execute(_requests_of(number)).mappings()]
+            requests = dicts_of(connection, _requests_of(number))
         return self._labelled([row])[0], requests
 
     def _labelled(self, rows: list[Row]) -> list[Row]:
@@ -132,20 +133,26 @@ class Reader:
         columns = tables.session.c
         query = sa.select(columns.number).where(columns.id == session_id, columns.state != tables.REMOVING)
         with self.database.engine.connect() as connection:
-            found = connection.execute(query).scalar()
+            found = value_of(connection, query)
         if found is None:
             raise UnknownSessionError(f"no session {session_id!r}")
         return int(found)
 
     def hello(self, session: int) -> tuple[Hello, bytes]:
         """A session's Hello and its bytes."""
-        frame = bytes(self.session(session)["hello"])
+        frame = self.session(session)["hello"]
+        if not isinstance(frame, bytes):
+            raise DamagedRecordingError(f"the session's hello: it is {frame!r:.60}, and no bytes")
         try:
             hello = codec.open_frame(frame)
         except codec.FrameError as error:
             raise DamagedRecordingError(f"the session's hello: {error}") from None
         if not isinstance(hello, Hello):
             raise DamagedRecordingError("the session's hello is no hello")
+        if not (0 < hello.num_blocks <= tables.MAX_BLOCKS and 0 < hello.block_size <= tables.MAX_BLOCK_SIZE):
+            raise DamagedRecordingError(
+                f"the session's hello: a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none"
+            )
         return hello, frame
 
     # -- frames -----------------------------------------------------------------------------------------------------
@@ -181,7 +188,7 @@ class Reader:
             .limit(1)
         )
         with self.database.engine.connect() as connection:
-            holding = connection.execute(within).first()
+            holding = first_of(connection, within)
         begin = holding[0] if holding is not None and holding[1] > after else after + 1
         while True:
             query = (
@@ -191,10 +198,11 @@ class Reader:
                 .limit(1)
             )
             with self.database.engine.connect() as connection:
-                row = connection.execute(query).mappings().first()
-            if row is None:
+                rows = dicts_of(connection, query)
+            if not rows:
                 return
-            yield dict(row)
+            (row,) = rows
+            yield row
             # However damaged the row is, it must not be read again.
             begin = max(row["first"], row["last"]) + 1
 
@@ -241,7 +249,7 @@ class Reader:
             .limit(1)
         )
         with self.database.engine.connect() as connection:
-            first = connection.execute(query).scalar()
+            first = value_of(connection, query)
         if first is None:
             row = self.session(session)
             held = (
@@ -267,7 +275,7 @@ class Reader:
             columns.session == session, columns.last_step >= step
         )
         with self.database.engine.connect() as connection:
-            return connection.execute(query).scalar()
+            return value_of(connection, query)
 
     def keyframe_record_before(self, session: int, record: int) -> int | None:
         """The record of the last keyframe that the index holds before a record; None: it holds none."""
@@ -276,7 +284,7 @@ class Reader:
             columns.session == session, columns.record < record
         )
         with self.database.engine.connect() as connection:
-            return connection.execute(query).scalar()
+            return value_of(connection, query)
 
     def keyframe_before(self, session: int, record: int) -> StoredKeyframe:
         """The last keyframe stored before a record; the first one for the records at the very start."""
@@ -289,10 +297,10 @@ class Reader:
         )
         at = sa.select(tables.keyframe).where(columns.session == session, columns.record == record)
         with self.database.engine.connect() as connection:
-            row = connection.execute(before).mappings().first() or connection.execute(at).mappings().first()
-        if row is None:
+            rows = dicts_of(connection, before) or dicts_of(connection, at)
+        if not rows:
             return self._keyframe_among_frames(session, record)
-        return self.open_keyframe(dict(row))
+        return self.open_keyframe(rows[0])
 
     def keyframe_rows(self, session: int) -> Iterator[Row]:
         """The rows of all stored keyframes, in order, one read at a time."""
@@ -306,11 +314,11 @@ class Reader:
                 .limit(1)
             )
             with self.database.engine.connect() as connection:
-                row = connection.execute(query).mappings().first()
-            if row is None:
+                rows = dicts_of(connection, query)
+            if not rows:
                 return
-            yield dict(row)
-            after = row["record"]
+            yield rows[0]
+            after = rows[0]["record"]
 
     def open_keyframe(self, row: Row) -> StoredKeyframe:
         """A stored keyframe. Raises :class:`DamagedRecordingError` when it is not what was written."""
@@ -332,7 +340,9 @@ class Reader:
     def bytes_between(self, session: int, after: int, before: int) -> int:
         """About how many bytes of frames lie after the record ``after`` and before ``before``."""
         columns = tables.chunk.c
-        query = sa.select(sa.func.coalesce(sa.func.sum(columns.bytes), 0)).where(
+        # Whatever is stored there: the database's own sum may be a float, PostgreSQL's is a decimal.
+        total = sa.cast(sa.func.coalesce(sa.func.sum(columns.bytes), 0), sa.BigInteger)
+        query = sa.select(total).where(
             # The second says no more than the third, but bounds the search.
             columns.session == session,
             columns.first > after,
@@ -340,7 +350,7 @@ class Reader:
             columns.last < before,
         )
         with self.database.engine.connect() as connection:
-            return int(connection.execute(query).scalar_one())
+            return int(value_of(connection, query))
 
     # -- the index --------------------------------------------------------------------------------------------------
 
@@ -355,7 +365,7 @@ class Reader:
         if last is not None:
             query = query.where(table.c.step <= last)
         with self.database.engine.connect() as connection:
-            rows = connection.execute(query).all()
+            rows = rows_of(connection, query)
         columns = zip(*rows, strict=True) if rows else ([] for _ in STEP_COLUMNS)
         return {name: list(column) for name, column in zip(STEP_COLUMNS, columns, strict=True)}
 
@@ -366,7 +376,7 @@ class Reader:
             columns.session == session, columns.record <= record
         )
         with self.database.engine.connect() as connection:
-            found = connection.execute(query).scalar()
+            found = value_of(connection, query)
         return -1 if found is None else int(found)
 
     def landmarks(self, session: int, kinds: Sequence[str] | None = None) -> list[Row]:
@@ -380,12 +390,12 @@ class Reader:
         if kinds is not None:
             query = query.where(table.c.kind.in_(kinds))
         with self.database.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(query).mappings()]
+            return dicts_of(connection, query)
 
     def requests(self, session: int) -> list[Row]:
         """A row a request, in the order of submission."""
         with self.database.engine.connect() as connection:
-            return [dict(row) for row in connection.execute(_requests_of(session)).mappings()]
+            return dicts_of(connection, _requests_of(session))
 
     def indexed_rows(self, session: int, after: int, through: int) -> tuple[list[Row], list[Row]]:
         """The rows of steps and of landmarks whose records lie after ``after``, up to ``through``, by record."""
@@ -397,7 +407,7 @@ class Reader:
                     .where(table.c.session == session, table.c.record > after, table.c.record <= through)
                     .order_by(table.c.record)
                 )
-                found.append([dict(row) for row in connection.execute(query).mappings()])
+                found.append(dicts_of(connection, query))
         return found[0], found[1]
 
     def quick_check(self) -> list[str]:
@@ -414,4 +424,4 @@ class Reader:
         table = tables.piece
         query = sa.select(table.c.token, table.c.piece).where(table.c.session == session)
         with self.database.engine.connect() as connection:
-            return {token: piece for token, piece in connection.execute(query)}  # noqa: C416
+            return {token: piece for token, piece in rows_of(connection, query)}  # noqa: C416

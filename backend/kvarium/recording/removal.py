@@ -21,6 +21,7 @@ from kvarium.errors import ConflictError, KvariumError, UnknownSessionError
 from kvarium.recording import tables
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import Row
+from kvarium.recording.row_types import dicts_of
 
 Transact = Callable[[Callable[[sa.Connection], Any]], Any]
 """Runs a function of a connection in a transaction of its own, and gives what that gives."""
@@ -46,7 +47,7 @@ def read_removed(database: Database) -> list[Row]:
     table = tables.removed
     query = sa.select(*(column for column in table.c if column.name != "number"))
     with database.engine.connect() as connection:
-        return [dict(row) for row in connection.execute(query.order_by(table.c.number.desc())).mappings()]
+        return dicts_of(connection, query.order_by(table.c.number.desc()))
 
 
 def direct(database: Database) -> Transact:

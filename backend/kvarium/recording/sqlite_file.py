@@ -13,6 +13,7 @@ and nothing can be written (:func:`_allowed`, and :mod:`kvarium.recording.schema
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -72,6 +73,27 @@ def is_new(path: Path) -> bool:
     return not path.exists() or path.stat().st_size == 0
 
 
+def _bounded(
+    _connection: sa.Connection,
+    _cursor: Any,
+    statement: str,
+    arguments: Any,
+    _context: Any,
+    _executemany: bool,
+) -> tuple[str, Any]:
+    """Numbers are compared as 64 bits: a greater one is as good as the greatest, which no recording has."""
+    least, greatest = -(1 << 63), (1 << 63) - 1
+    return statement, tuple(
+        min(max(value, least), greatest) if isinstance(value, int) else value for value in arguments
+    )
+
+
+def _reading(engine: sa.Engine) -> sa.Engine:
+    """Who only asks may ask for any number (who writes one that does not fit is told)."""
+    sa.event.listen(engine, "before_cursor_execute", _bounded, retval=True)
+    return engine
+
+
 def _engine(connect: Callable[[], sqlite3.Connection], begin: str) -> sa.Engine:
     # The driver's own transactions begin at the first write only: a read would not be a snapshot.
     engine = sa.create_engine(
@@ -98,7 +120,7 @@ def query_engine(path: Path) -> sa.Engine:
         connection.execute("PRAGMA query_only=1")
         return connection
 
-    return _engine(connect, "BEGIN")
+    return _reading(_engine(connect, "BEGIN"))
 
 
 def _writable_connection(path: Path) -> sqlite3.Connection:
@@ -116,7 +138,7 @@ def reading_engine(path: Path) -> sa.Engine:
 
     Without a ``-wal`` beside it nothing is created beside it.
     """
-    return _engine(lambda: reading_connection(path), "BEGIN")
+    return _reading(_engine(lambda: reading_connection(path), "BEGIN"))
 
 
 def reading_connection(path: Path) -> sqlite3.Connection:

@@ -48,6 +48,12 @@ NOTES_SINCE: Final = 2
 TOUCHED_SINCE: Final = 3
 """The first format with ``chunk.layout`` and the table ``touched``."""
 
+MAX_BLOCKS: Final = 1 << 24
+"""A pool of more blocks is no engine's, and following it would take gigabytes."""
+
+MAX_BLOCK_SIZE: Final = 1 << 20
+"""A block has no more slots."""
+
 REMOVING: Final = "removing"
 """The state of a session that is being removed: it is not to be seen any more."""
 

@@ -12,6 +12,7 @@ from kvarium.errors import OutOfRangeError
 from kvarium.heads import stored_head
 from kvarium.recording import tables
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import first_of, rows_of, value_of
 
 
 def step_of_operation(reader: Reader, session: int, op: int) -> int:
@@ -23,7 +24,7 @@ def step_of_operation(reader: Reader, session: int, op: int) -> int:
         .limit(1)
     )
     with reader.database.engine.connect() as connection:
-        chunk = connection.execute(query).first()
+        chunk = first_of(connection, query)
     if chunk is not None:
         for frame in reader.frames(session, chunk.first - 1, chunk.last):
             head = frame.head
@@ -31,9 +32,7 @@ def step_of_operation(reader: Reader, session: int, op: int) -> int:
                 assert head.step is not None
                 return head.step
     with reader.database.engine.connect() as connection:
-        last = connection.execute(
-            sa.select(sa.func.max(columns.last_op)).where(columns.session == session)
-        ).scalar()
+        last = value_of(connection, sa.select(sa.func.max(columns.last_op)).where(columns.session == session))
     if last is not None and op <= last:
         raise OutOfRangeError(f"operation {op} is not in the recording: it lies in a gap")
     held = "holds no operation yet" if last is None or last < 0 else f"holds operations up to {last}"
@@ -55,7 +54,7 @@ def step_at_time(reader: Reader, session: int, time: int) -> int:
         .order_by(columns.first.desc())
     )
     with reader.database.engine.connect() as connection:
-        chunks = connection.execute(query).all()
+        chunks = rows_of(connection, query)
     for chunk in chunks:
         found: int | None = None
         for frame in reader.frames(session, chunk.first - 1, chunk.last):

@@ -28,7 +28,10 @@ def encode(columns: Sequence[bytes | memoryview]) -> bytes:
     return zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True).compress(raw)
 
 
-def _differences(data: bytes, num_blocks: int, what: str) -> np.ndarray:
+def _differences(data: object, num_blocks: int, what: str) -> np.ndarray:
+    if not isinstance(data, bytes):
+        # SQLite keeps in a column whatever it was given.
+        raise DamagedRecordingError(f"{what}: they are {data!r:.60}, and no bytes")
     try:
         size = zstandard.frame_content_size(data)
         if not 0 <= size <= _WIDTH * num_blocks or size % _WIDTH:

@@ -20,6 +20,7 @@ from kvarium.recording import tables
 from kvarium.recording.hypotheses import RankedHypothesis, ranked
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
+from kvarium.recording.row_types import rows_of, value_of
 from kvarium.recording.sampled import Sampled, SequenceEnding, likely, line_of
 from kvarium_ledger import codec
 from kvarium_ledger.columns import u32
@@ -148,7 +149,7 @@ def _submission(
         table.c.session == session, table.c.request == request, table.c.submitted_record.is_not(None)
     )
     with reader.database.engine.connect() as connection:
-        record = connection.execute(query).scalar()
+        record = value_of(connection, query)
     if record is None:
         # The index follows the records, and may not be there yet.
         found = _search(reader, session, Submitted, request, through)
@@ -216,7 +217,7 @@ def _after_gap(
         .order_by(table.c.record)
     )
     with reader.database.engine.connect() as connection:
-        gaps = [int(record) for (record,) in connection.execute(query)]
+        gaps = [int(record) for (record,) in rows_of(connection, query)]
     for gap in gaps:
         for frame in reader.frames(session, gap, through):
             if frame.head.type != "keyframe":

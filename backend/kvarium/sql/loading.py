@@ -5,9 +5,8 @@ from collections.abc import Callable
 import duckdb
 import numpy as np
 
-from kvarium.recording import tables
 from kvarium.recording.reader import Reader
-from kvarium.recording.row_types import check_numbers, damage_told
+from kvarium.recording.row_types import damage_told
 from kvarium.sql.block_events import BlockEvents
 from kvarium.sql.builder import Builder, Columns, Session, numbers, objects
 from kvarium.sql.decisions import Decisions, SequenceLives
@@ -48,7 +47,6 @@ class Loading:
         self._reads = reads
         self._progress = progress
         row = reader.session(session)
-        check_numbers(row, tables.session, "the session's row")
         self.session = Session(int(row["num_blocks"]), int(row["block_size"]))
 
     def load(self) -> None:
