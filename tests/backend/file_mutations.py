@@ -45,7 +45,7 @@ def quiet(done: int, total: int) -> None:
 
 
 def query(reader: Reader, session: int, rng: random.Random) -> None:
-    with Query(reader, session, rng.choice(_QUERIES), Limits(_SECONDS, 256 << 20, 1), quiet) as asked:
+    with Query(reader, session, rng.choice(_QUERIES), Limits(10 * _SECONDS, 256 << 20, 1), quiet) as asked:
         list(asked.run().rows())
 
 

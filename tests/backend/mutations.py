@@ -130,9 +130,8 @@ def change_schema(connection: sqlite3.Connection, rng: random.Random) -> None:
         connection.execute(rng.choice(_SQL))
         return
     connection.execute("PRAGMA writable_schema = 1")
-    sql = connection.execute(
-        "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY random() LIMIT 1"
-    ).fetchone()
+    found = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    sql = rng.choice(found.fetchall())
     words = sql[1].split(" ")
     words[rng.randrange(len(words))] = rng.choice(
         ("VIRTUAL", "TEXT", "AS", "CHECK (1)", "(", ")", "hello", "x'00'")
@@ -142,7 +141,7 @@ def change_schema(connection: sqlite3.Connection, rng: random.Random) -> None:
 
 def change_frame(connection: sqlite3.Connection, rng: random.Random) -> None:
     """Something in a record, with every checksum made right again."""
-    (first,) = connection.execute("SELECT first FROM chunk ORDER BY random() LIMIT 1").fetchone()
+    (first,) = rng.choice(connection.execute("SELECT first FROM chunk ORDER BY first").fetchall())
     frames = frames_in(connection, first)
     at = rng.randrange(len(frames))
     body = bytearray(frames[at][:-4])
@@ -160,7 +159,7 @@ def change_frame(connection: sqlite3.Connection, rng: random.Random) -> None:
 
 def change_layout(connection: sqlite3.Connection, rng: random.Random) -> None:
     """Something in a part of a chunk, which is compressed again, with the checksum of the row made right."""
-    first, data = connection.execute("SELECT first, data FROM chunk ORDER BY random() LIMIT 1").fetchone()
+    first, data = rng.choice(connection.execute("SELECT first, data FROM chunk ORDER BY first").fetchall())
     count, length, *sums = struct.unpack_from("<4I", data)
     parts = [zstandard.decompress(part) for part in (data[16 : 16 + length], data[16 + length :])]
     which = rng.randrange(2)

@@ -343,7 +343,7 @@ def test_a_large_recording_is_no_bomb(tmp_path: Path) -> None:
     assert inspect(file, WHAT) == SESSION
 
 
-@pytest.mark.timeout(1600)
+@pytest.mark.timeout(4000)
 def test_random_mutations_are_let_in_or_refused_with_one_line(file: Path, size: str, seed: int) -> None:
     count = 500 if size == "small" else 5000
     told = run_trials("tests.backend.mutations", file, seed, count, 150 if size == "small" else 1500)

@@ -13,7 +13,7 @@ from tests.backend.trials import run_trials
 from tests.vectors.recording import stored
 
 
-@pytest.mark.timeout(1600)
+@pytest.mark.timeout(4000)
 def test_verify_sql_and_export_of_mutated_files_say_what_is_wrong(
     tmp_path: Path, size: str, seed: int
 ) -> None:
