@@ -42,12 +42,12 @@ def default_db() -> str:
     return str(folder / "kvarium.db")
 
 
-def target(db: str | None) -> str:
-    """The recording that ``--db`` names, or the one in the user's data folder."""
+def target(db: str | None, option: str = "--db") -> str:
+    """The recording that ``--db`` (or another ``option``) names, or the one in the user's data folder."""
     if db is None:
         return default_db()
     if not db.strip():
-        raise KvariumError("--db is empty: it names a file, or a PostgreSQL URL")
+        raise KvariumError(f"{option} is empty: it names a file, or a PostgreSQL URL")
     return db
 
 

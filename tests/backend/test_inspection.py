@@ -24,7 +24,7 @@ from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
 from kvarium_ledger.operations import Operation
-from kvarium_ledger.records import VERSION, Contents, Gap, Operations, Step
+from kvarium_ledger.records import VERSION, Contents, Gap, Keyframe, Operations, Step
 from tests.backend.chunk_rows import frames_in, put, values_of
 from tests.backend.hand_engine import hello
 from tests.backend.running_server import running
@@ -88,6 +88,34 @@ def test_the_recording_of_a_server_that_was_stopped_is_let_in_as_it_lies_there(t
     assert list(tmp_path.iterdir()) == [path]
     record(path, "another")
     assert "holds 2 sessions: one file is one session (`kvarium sessions export`" in refused(path)
+
+
+def test_a_recording_with_states_in_its_middle_is_let_in(mixed_reader: Reader, tmp_path: Path) -> None:
+    file = export_session(mixed_reader, 1, tmp_path)
+    blocks = [
+        keyframe.blocks
+        for row in mixed_reader.keyframe_rows(1)
+        if isinstance(keyframe := codec.open_frame(mixed_reader.open_keyframe(row).frame), Keyframe)
+    ]
+    assert any(len(each.filled) == 128 and len(each.ticket) == 4 * 128 for each in blocks)
+    assert inspect(file, WHAT) == mixed_reader.session(1)["id"]
+
+
+def test_columns_of_other_than_the_pools_blocks_are_refused(
+    mixed_reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = export_session(mixed_reader, 1, tmp_path)
+    opened = inspection.codec.open_frame
+
+    def open_shorter(frame: bytes) -> Any:
+        record = opened(frame)
+        if isinstance(record, Keyframe) and record.blocks.filled:
+            blocks = msgspec.structs.replace(record.blocks, filled=record.blocks.filled[:-1])
+            return msgspec.structs.replace(record, blocks=blocks)
+        return record
+
+    monkeypatch.setattr(inspection.codec, "open_frame", open_shorter)
+    assert "keyframe column 'filled' has 127 bytes, a pool of 128 has 128, 256, 512" in refused(file)
 
 
 @pytest.mark.parametrize("left", [0, 1, 15, 16, 99, 100, 4096, 8192, 100_000, -1])

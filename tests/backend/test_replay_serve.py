@@ -250,6 +250,8 @@ def test_one_that_is_interrupted_says_goodbye(server: RunningServer, recorded: R
         (("--serve", "--speed", "nan"), "--speed must be a number from 0 on, not nan"),
         (("--serve", "--from", "9", "--to", "3"), "--from 9 is after --to 3"),
         (("--serve", "--to", "99999"), "step 99999 is not in the recording, which holds steps up to"),
+        (("--serve", "--from", str(1 << 70)), f"step {1 << 70} is not in the recording, which holds"),
+        (("--serve", "--record-to", ""), "--record-to is empty: it names a file, or a PostgreSQL URL"),
         (("--serve", "--token", "x"), "--token is for --connect: leave it out"),
         (
             ("--connect", "ws://127.0.0.1:1/api/engine", "--exit-at-end"),

@@ -124,6 +124,8 @@ def test_removing_by_age_takes_what_ended_before(run: Run, copy: Path) -> None:
         (["note", "aaaa", "x", "--colour", "Red!"], "a colour is a name or #rrggbb"),
         (["note", "aaaa", "x" * 10_001], "at most 10,000 characters"),
         (["note", "aaaa", "--remove", "5"], "the session has no note 5"),
+        (["note", "aaaa", "x", "--step", str(1 << 70)], "is not in the recording, which holds steps up to"),
+        (["note", "aaaa", "--remove", str(1 << 70)], f"the session has no note {1 << 70}"),
         (["note", "aaaa", "x", "--remove", "5"], "--remove takes away a note"),
     ],
 )

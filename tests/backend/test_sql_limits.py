@@ -10,12 +10,14 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from kvarium.cli import app
 from kvarium.recording.reader import Reader
 from kvarium.sql.errors import QueryError
 from kvarium.sql.query import Limits, Query
 from kvarium.sql.sandbox import connect
-from tests.backend.server_process import kvarium
+from tests.backend.server_process import KVARIUM, kvarium
 from tests.backend.sql_answers import ask
 
 MIB = 1 << 20
@@ -165,6 +167,7 @@ def test_the_command_prints_a_table_json_or_csv(mixed_reader: Reader, mixed: Pat
     ("args", "why"),
     [
         (["SELEC 1"], 'kvarium: Parser error: syntax error at or near "SELEC" (line 1, column 1)'),
+        (["SELECT '\udcff'"], "kvarium: the statement is no text: some of its bytes are not UTF-8"),
         (["SELECT 1", "--json", "--csv"], "kvarium: --json and --csv: choose one"),
         (
             ["SELECT repeat('a', 2000000000) FROM range(10)", "--memory-limit", "0.1"],
@@ -178,6 +181,22 @@ def test_what_is_wrong_is_said_in_one_line(mixed: Path, args: list[str], why: st
     assert why in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert done.stdout == ""
+
+
+def test_bytes_that_are_no_text_are_said_to_be_none_on_standard_input_too(mixed: Path) -> None:
+    done = subprocess.run(
+        [*KVARIUM, "sql", str(mixed), "-"], input=b"SELECT '\xff'", capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr == b"kvarium: the statement is no text: some of its bytes are not UTF-8\n"
+
+
+@pytest.mark.parametrize("limit", ["inf", "nan", "1e300", "0", "-1"])
+@pytest.mark.parametrize("option", ["--time-limit", "--memory-limit"])
+def test_a_limit_that_nothing_can_keep_is_wrong_usage(option: str, limit: str) -> None:
+    done = CliRunner().invoke(app, ["sql", "latest", "SELECT 1", f"{option}={limit}"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"Invalid value for '{option}'" in done.stderr
 
 
 def test_help_is_quick_as_before_because_the_database_is_not_loaded_for_it() -> None:

@@ -15,6 +15,10 @@ def written(place: Path) -> Iterator[Path]:
 
     Raises :class:`KvariumError` when there is something at ``place`` already, or when it can't be written.
     """
+    if not place.name:
+        raise KvariumError(
+            f"{place} is a folder that is there: say with --output how the export is to be called"
+        )
     folder = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     # A Ctrl-C at any moment from here on removes it: so it is made within.
     try:

@@ -33,7 +33,7 @@ from kvarium.recording.database import Database, explain, readable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.notes import MAX_NOTES
 from kvarium.recording.reader import Frame, Reader, chunk_name
-from kvarium_ledger import codec
+from kvarium_ledger import block_columns, codec
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.operations import NONE
@@ -46,7 +46,6 @@ _FREE_EXPANSION = 256 << 20
 _FREE_CONTENTS = 1 << 26
 """So many contents are nobody's fault: a session may have been recorded from its middle on."""
 
-_WIDTHS = {"generation": 4, "count": 4, "ticket": 8, "content": 4, "filled": 4, "hits": 4}
 _SECONDS, _SECONDS_A_MIB = 60.0, 1.0
 _MAX_TEXT = 4 << 20
 _STATES = ("live", "ended", "interrupted")
@@ -322,9 +321,11 @@ class _Inspection:
     def state(self, keyframe: Keyframe, num_blocks: int) -> None:
         """Its columns are as long as they must be, and what they name is there."""
         what = f"the keyframe at record {keyframe.record}"
-        for name, width in _WIDTHS.items():
-            if len(getattr(keyframe.blocks, name)) not in (0, width * num_blocks):
-                raise DamagedRecordingError(f"{what} tells {name} of other than {num_blocks} blocks")
+        for name in block_columns.BLOCK_COLUMNS:
+            try:
+                block_columns.told(name, getattr(keyframe.blocks, name), num_blocks)
+            except codec.FrameError as error:
+                raise DamagedRecordingError(f"{what}: {error}") from None
         held, pins = keyframe.tables, keyframe.pins
         entries = len(u32(held.block))
         if (len(u32(held.sequence)), len(u32(held.position))) != (entries, entries):

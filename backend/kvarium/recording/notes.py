@@ -130,6 +130,8 @@ def change_note(connection: sa.Connection, session: int, number: int, changes: d
 
 def delete_note(connection: sa.Connection, session: int, number: int) -> None:
     """Remove a note. Raises :class:`OutOfRangeError` when there is no such note."""
+    if number >= tables.NUMBERS:
+        raise OutOfRangeError(f"the session has no note {number}")
     _found(
         connection.execute(
             sa.delete(tables.note).where(tables.note.c.session == session, tables.note.c.number == number)

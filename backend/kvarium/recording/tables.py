@@ -54,6 +54,9 @@ MAX_BLOCKS: Final = 1 << 24
 MAX_BLOCK_SIZE: Final = 1 << 20
 """A block has no more slots."""
 
+NUMBERS: Final = 1 << 53
+"""Every number of a recording is below it."""
+
 REMOVING: Final = "removing"
 """The state of a session that is being removed: it is not to be seen any more."""
 

@@ -201,7 +201,7 @@ def _serve(record_to: str | None, options: "ServeOptions") -> None:
 def _place(record_to: str | None, options: "ServeOptions") -> Iterator[str]:
     """Where the replay is recorded."""
     if record_to is not None:
-        yield target(record_to)
+        yield target(record_to, "--record-to")
         return
     with tempfile.TemporaryDirectory(prefix="kvarium-replay-") as folder:
         options.say("this is recorded to a file that is removed at the end; --record-to FILE keeps it")

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 
 _SHOWN = 1000
 _THREADS = 16
+_LONGEST = 1e6
+"""Seconds: what is longer no clock of the system's waits for."""
+
+_LARGEST = 1e6
+"""GiB: what is more no machine has."""
 
 
 def add(app: typer.Typer) -> None:
@@ -47,10 +52,13 @@ def sql(
         ),
     ] = None,
     time_limit: Annotated[
-        float, typer.Option(min=0.01, metavar="S", help="Give up after so many seconds.")
+        float, typer.Option(min=0.01, max=_LONGEST, metavar="S", help="Give up after so many seconds.")
     ] = 300.0,
     memory_limit: Annotated[
-        float, typer.Option(min=0.03, metavar="GIB", help="Memory that the tables and the query may take.")
+        float,
+        typer.Option(
+            min=0.03, max=_LARGEST, metavar="GIB", help="Memory that the tables and the query may take."
+        ),
     ] = 2.0,
 ) -> None:
     """Ask a recording with SQL: tables block_event, step, decision, request, sequence, content, token, landmark.
@@ -64,7 +72,7 @@ def sql(
     from kvarium.sql.sandbox import bound_memory
 
     began = time.monotonic()
-    text = sys.stdin.read() if statement == "-" else statement
+    text = _standard_input() if statement == "-" else statement
     limits = Limits(time_limit, int(memory_limit * (1 << 30)), min(os.cpu_count() or 1, _THREADS))
     bound_memory(limits.memory_bytes, limits.threads)
     with reading_session(session, db) as (reader, number):
@@ -80,6 +88,11 @@ def sql(
             else:
                 _print_table(result, limit or _SHOWN)
         _tell_of_the_index(reader, number)
+
+
+def _standard_input() -> str:
+    """All of it; bytes that are no UTF-8 are told when the statement is looked at."""
+    return sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
 
 
 @contextlib.contextmanager

@@ -60,6 +60,10 @@ def make_tables(connection: duckdb.DuckDBPyConnection) -> None:
 def check(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> None:
     """Raises :class:`QueryError` unless ``sql`` is one statement, and that only reads."""
     try:
+        sql.encode()
+    except UnicodeEncodeError:
+        raise QueryError("sql", "the statement is no text: some of its bytes are not UTF-8") from None
+    try:
         statements = connection.extract_statements(sql)
     except duckdb.InterruptException:
         raise  # who interrupted it tells why
