@@ -23,6 +23,7 @@ from kvarium.errors import KvariumError
 from kvarium.recording.database import open_for_server
 from tests.backend.hand_engine import record_of
 from tests.backend.server_process import KVARIUM, environment, kvarium, process, serving
+from tests.own_loop import run_alone
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -313,7 +314,7 @@ def test_an_engine_that_hands_over_its_records_is_waited_for_and_can_be_hurried(
         await asyncio.wait_for(stopping, 10)
         return await engine.wait()
 
-    assert asyncio.run(stopped()) == 130
+    assert run_alone(stopped()) == 130
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
 from starlette.websockets import WebSocketDisconnect
 
 from kvarium.api.engine import WebsocketLink, serve_engine
@@ -19,6 +18,7 @@ from tests.backend.hand_engine import hand_frames, record_of
 from tests.backend.recorder import Recorder
 from tests.backend.running_server import running, wait_for
 from tests.backend.server_process import kvarium, serving
+from tests.own_loop import run_alone
 
 
 def stored(db: Path) -> list[bytes]:
@@ -173,11 +173,10 @@ class Taker:
         self.link = None
 
 
-@pytest.mark.anyio
-async def test_what_a_dead_engine_had_sent_is_taken_though_no_acknowledgement_reaches_it() -> None:
+def test_what_a_dead_engine_had_sent_is_taken_though_no_acknowledgement_reaches_it() -> None:
     frames = hand_frames(30)
     taker: Any = Taker()
     dead: Any = DeadEngine(frames)
-    await serve_engine(dead, taker, taker, asyncio.Event())
+    run_alone(serve_engine(dead, taker, taker, asyncio.Event()))
     assert taker.taken == frames
     assert taker.link is None
