@@ -6,6 +6,10 @@ import { remark } from '../store/remark';
 import { clearSelection } from '../store/selection';
 import { closeSession, dismissNewcomer, listing, newcomer, openSession } from '../store/sessions';
 import { text } from '../text';
+import { useLate } from './late';
+
+/** ms for which a place is loaded before it is said. */
+const LOADING_MS = 250;
 
 /** Opening, joining, loading, failed: over the panels, until there is a state. */
 export function Cover() {
@@ -75,6 +79,7 @@ function openNewcomer(): void {
 
 export function Banners() {
   const { moving, target } = position.value;
+  const isLoading = useLate(moving && target !== null && position.value.loaded, LOADING_MS);
   return (
     <>
       {link.value === 'lost' && (
@@ -127,9 +132,7 @@ export function Banners() {
           </button>
         </div>
       )}
-      {moving && target !== null && position.value.loaded && (
-        <div class="loadingbar" role="status" aria-label={text.stage.seeking(target)} />
-      )}
+      {isLoading && <div class="loadingbar" role="status" aria-label={text.stage.seeking(target ?? 0)} />}
     </>
   );
 }

@@ -83,6 +83,12 @@ export class Navigator {
     return this.seeking !== null || this.arriving !== null;
   }
 
+  /** Where it is on its way to, and whether that is waited for: all that a view tells of it. */
+  get heading(): string {
+    const { goal, waiting } = this;
+    return goal === null ? `${waiting}` : `${goal.step}, ${goal.operation}, ${waiting}`;
+  }
+
   /** Is what a seek brought on its way into the fold, and not for long yet? */
   isBringing(now: number): boolean {
     return this.arriving !== null && now - this.arriving.since < UNSEEN_MS;

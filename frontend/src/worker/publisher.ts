@@ -41,6 +41,8 @@ export class Publisher {
   private seekingChange: { direction: 1 | -1; loads: number; step: number | null } | null = null;
   private lastView = 0;
   private forced = true;
+  /** Where the view was on its way to, as the page knows it. */
+  private heading = '';
 
   constructor(private readonly session: Session) {
     this.sayings = new Sayings(session.texts);
@@ -140,7 +142,7 @@ export class Publisher {
     if (navigator.isBringing(now)) return null;
     // Somebody who moves the view waits for it.
     if (this.forced || this.hasPicture) return 0;
-    if (!this.changed && !changes.any) return null;
+    if (!this.changed && !changes.any && this.heading === navigator.heading) return null;
     return Math.max(0, this.lastView + INTERVAL - now);
   }
 
@@ -152,6 +154,10 @@ export class Publisher {
     const map = session.changes.any ? session.changes.take(fold.blocks, step) : null;
     const { selection } = wants;
     const request = this.lookAtSelection();
+    // Of a view that is only on its way somewhere else the panels stay as they are.
+    const has = this.forced || this.changed || map !== null;
+    this.heading = session.navigator.heading;
+    const series = this.series(has);
     const view: View = {
       position: session.position(),
       usage: fold.usage(),
@@ -166,19 +172,22 @@ export class Publisher {
       notice: session.notice,
       map,
       tables:
-        wants.tables !== null ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to) : null,
+        has && wants.tables !== null
+          ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to)
+          : null,
       queue:
-        wants.queue > 0 && !session.isContiguous
+        has && wants.queue > 0 && !session.isContiguous
           ? // Its head changes with every step: it has a text where that is here, and asks for none.
             queueAnswer(fold.blocks, wants.queue, (content) =>
               this.sayings.start(content, fold.record, false),
             )
           : null,
-      runs: wants.queue > 0 && session.isContiguous ? runsAnswer(fold.blocks, wants.queue) : null,
-      scheduler: wants.scheduler
-        ? schedulerAnswer(fold, session.hello, session.current && partOf(session.current, fold))
-        : null,
-      events: wants.events !== null ? this.events.answer(fold) : null,
+      runs: has && wants.queue > 0 && session.isContiguous ? runsAnswer(fold.blocks, wants.queue) : null,
+      scheduler:
+        has && wants.scheduler
+          ? schedulerAnswer(fold, session.hello, session.current && partOf(session.current, fold))
+          : null,
+      events: has && wants.events !== null ? this.events.answer(fold) : null,
       block:
         selection.block !== null
           ? blockAnswer(
@@ -193,8 +202,8 @@ export class Publisher {
       requests: wants.requests.map((each) => this.request(each, null, null)),
       token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
-      series: this.series(),
-      landmarks: this.wants.series && session.landmarks.between(this.window.from, this.window.to),
+      series,
+      landmarks: series !== null ? session.landmarks.between(this.window.from, this.window.to) : null,
     };
     this.forced = false;
     this.lastView = now;
@@ -227,14 +236,18 @@ export class Publisher {
     return token === null ? null : this.sayings.token(token.sequence, token.place, toldBy(fold), memory);
   }
 
-  private series(): View['series'] {
+  /** `anew`: even where it is the part that the page has. */
+  private series(anew: boolean): View['series'] {
     const wanted = this.wants.series;
     if (wanted === null) return null;
+    const before = this.window;
     const { session } = this;
     const end = Math.max(1, session.lastStep + 1);
     if (wanted.range === 'all') this.window = { from: session.firstStep, to: end };
     else if (wanted.range !== 'recent') this.window = wanted.range;
     else this.window = this.recent(wanted.steps, end);
+    const isSame = before.from === this.window.from && before.to === this.window.to;
+    if (isSame && !anew) return null;
     return session.series.buckets(this.window.from, this.window.to, wanted.width);
   }
 

@@ -390,8 +390,8 @@ export class Session {
     // The view first: somebody waits for it.
     const moving = this.navigator.work(now + budget * 0.7);
     if (this.navigator.fold.record !== before || this.navigator.moving || moving) {
-      this.dirty = true;
       this.history.focus = this.navigator.fold.record;
+      if (this.history.focus !== before) this.dirty = true;
     }
     const more = this.head.intake(now + budget);
     if (moving || more) return 'again';

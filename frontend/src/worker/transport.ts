@@ -55,7 +55,6 @@ export class Transport {
     const first = session.firstStep;
     session.navigator.go(step > last ? whole(last) : step < first ? whole(first) : { step, operation });
     session.history.focus = session.navigator.fold.record;
-    session.changed();
   }
 
   /** Go on or back by steps. From within a step its end is one step on. */

@@ -213,7 +213,8 @@ export function MemoryMap() {
     const stop = addPainter((now, open) => {
       if (renderer === null) return false;
       if (camera.count !== picture.size) camera.resize(camera.width, camera.height, picture.size);
-      const { glowing } = picture;
+      // While another picture is on its way, this one rests: to draw it takes a machine without a GPU from what is waited for.
+      const glowing = picture.glowing && !position.peek().moving;
       if (glowing) picture.tick(performance.now());
       const { block } = selection.peek();
       const pointed = hover.peek();
