@@ -100,7 +100,13 @@ class Hub:
             on_fault=partial(from_writer, "_recording_changed"),
         )
         self.writer.start()
-        for row in self.reader.sessions():
+        try:
+            rows = self.reader.sessions()
+        except DamagedRecordingError as error:
+            # Who wants to see what is there is told; what comes is recorded.
+            tell(f"the recording is damaged: {error}")
+            rows = []
+        for row in rows:
             if row["last_record"] is not None and row["indexed_record"] != row["last_record"]:
                 try:
                     hello, _ = self.reader.hello(row["number"])

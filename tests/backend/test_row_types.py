@@ -21,6 +21,9 @@ from kvarium.recording.seek import Seeker
 from kvarium.recording.targets import step_of_operation
 from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium.verify import verify
+from tests.backend.hand_engine import hand_frames
+from tests.backend.running_server import running
+from tests.backend.server_process import kvarium
 from tests.backend.test_faults import damage
 from tests.vectors.recording import stored
 
@@ -153,3 +156,19 @@ def test_whoever_asks_for_a_number_beyond_any_is_told_that_there_is_none(path: P
         assert read_block_operations(reader, 1, 2, None, abs(number), 5) == {"operations": [], "more": False}
     finally:
         database.close()
+
+
+def test_a_session_with_a_damaged_row_keeps_no_server_from_recording_others(path: Path) -> None:
+    damage(path, "UPDATE session SET operations = 'x'")
+    said = "the table session, row number 1: its operations is 'x', which is no whole number below 2^53"
+    for command in ("verify", "sessions show"):
+        done = kvarium(*command.split(), "--db", str(path))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"kvarium: damaged recording: {said}\n"
+    with running(path) as server, server.engine() as engine:
+        engine.send(hand_frames(20))
+        engine.wait_acked(10)
+        assert [row["id"] for row in server.get("/sessions")["sessions"]] == [engine.hello.session]
+    listed = kvarium("sessions", "ls", "--db", str(path))
+    assert listed.returncode == 0
+    assert listed.stderr == f"a session is left out: {said}\n"

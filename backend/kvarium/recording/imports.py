@@ -117,7 +117,7 @@ class Imports:
         reader = Reader(database)
         try:
             rows = reader.sessions()
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, KvariumError) as error:
             database.close()
             self._skip(name, identity, explain(error))
             return

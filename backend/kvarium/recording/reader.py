@@ -3,6 +3,7 @@
 Reads are snapshots and take no lock that a writer would wait for.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -14,9 +15,11 @@ from kvarium.recording import tables
 from kvarium.recording.chunks import decompress, open_frames
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import REQUEST_COLUMNS, STEP_COLUMNS, Row
-from kvarium.recording.row_types import check_session, dicts_of, first_of, rows_of, value_of
+from kvarium.recording.row_types import check_rows, check_session, dicts_of, first_of, rows_of, value_of
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
+
+log = logging.getLogger(__name__)
 
 LOST_SERVER = "the server ended while the session was live"
 
@@ -75,13 +78,17 @@ class Reader:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self._left_out: set[str] = set()
         self._opened: tuple[object, list[Frame]] | None = None
         """The chunk that was opened last: who looks for a step wants its frames next."""
 
     # -- sessions ---------------------------------------------------------------------------------------------------
 
     def sessions(self) -> list[Row]:
-        """All sessions, the newest first."""
+        """All sessions, the newest first. One whose row is damaged is left out, or told where there is no other.
+
+        Raises :class:`DamagedRecordingError`.
+        """
         columns = tables.session.c
         query = (
             sa.select(tables.session)
@@ -89,7 +96,22 @@ class Reader:
             .order_by(columns.started_utc_us.desc(), columns.number.desc())
         )
         with self.database.engine.connect() as connection:
-            return self._labelled(dicts_of(connection, query))
+            found = connection.execute(query).all()
+        rows: list[Row] = []
+        damages: list[DamagedRecordingError] = []
+        for row in found:
+            try:
+                check_rows(query, [row])
+            except DamagedRecordingError as error:
+                damages.append(error)
+            else:
+                rows.append(dict(row._mapping))
+        if damages and not rows:
+            raise damages[0]
+        for told in {str(error) for error in damages} - self._left_out:
+            self._left_out.add(told)
+            log.warning("a session is left out: %s", told)
+        return self._labelled(rows)
 
     def session(self, number: int) -> Row:
         """The row of one session. Raises :class:`UnknownSessionError` when it is gone."""
