@@ -374,9 +374,22 @@ def test_a_large_recording_is_no_bomb(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(4000)
-def test_random_mutations_are_let_in_or_refused_with_one_line(file: Path, size: str, seed: int) -> None:
-    count = 500 if size == "small" else 5000
-    told = run_trials("tests.backend.mutations", file, seed, count, 150 if size == "small" else 1500)
+@pytest.mark.parametrize(("of", "small", "full"), [("hand", 400, 4000), ("null runner", 100, 1000)])
+def test_random_mutations_are_let_in_or_refused_with_one_line(
+    of: str,
+    small: int,
+    full: int,
+    file: Path,
+    mixed_reader: Reader,
+    tmp_path_factory: pytest.TempPathFactory,
+    size: str,
+    seed: int,
+) -> None:
+    # Only the second has keyframes whose columns are not empty.
+    folder = tmp_path_factory.mktemp("exported")
+    mutated = file if of == "hand" else export_session(mixed_reader, 1, folder)
+    count = small if size == "small" else full
+    told = run_trials("tests.backend.mutations", mutated, seed, count, 150 if size == "small" else 1500)
     let_in, refused = (told["done"].get(how, 0) for how in ("let in", "refused"))
     assert let_in + refused == count
     assert min(let_in, refused) > count // 10
