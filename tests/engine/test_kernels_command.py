@@ -119,10 +119,13 @@ if __name__ == "__main__":
 
 
 def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A file, as each process of the compilation begins with what it holds."""
+    """A file, as each process of the compilation begins with what it holds: kernels, which an interpreter's are not."""
     script = folder / "script.py"
     script.write_text(text)
-    return subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    return subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, check=False, env=environment
+    )
 
 
 @pytest.mark.model
