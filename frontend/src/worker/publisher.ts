@@ -43,6 +43,8 @@ export class Publisher {
   private forced = true;
   /** Where the view was on its way to, as the page knows it. */
   private heading = '';
+  /** Of which buckets of the timeline it has. */
+  private buckets = '';
 
   constructor(private readonly session: Session) {
     this.sayings = new Sayings(session.texts);
@@ -157,7 +159,7 @@ export class Publisher {
     // Of a view that is only on its way somewhere else the panels stay as they are.
     const has = this.forced || this.changed || map !== null;
     this.heading = session.navigator.heading;
-    const series = this.series(has);
+    const series = this.series();
     const view: View = {
       position: session.position(),
       usage: fold.usage(),
@@ -203,7 +205,8 @@ export class Publisher {
       token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
       series,
-      landmarks: series !== null ? session.landmarks.between(this.window.from, this.window.to) : null,
+      landmarks:
+        has && wants.series !== null ? session.landmarks.between(this.window.from, this.window.to) : null,
     };
     this.forced = false;
     this.lastView = now;
@@ -236,19 +239,21 @@ export class Publisher {
     return token === null ? null : this.sayings.token(token.sequence, token.place, toldBy(fold), memory);
   }
 
-  /** `anew`: even where it is the part that the page has. */
-  private series(anew: boolean): View['series'] {
+  /** null: nothing is wanted, or the page has it. */
+  private series(): View['series'] {
     const wanted = this.wants.series;
     if (wanted === null) return null;
-    const before = this.window;
     const { session } = this;
     const end = Math.max(1, session.lastStep + 1);
     if (wanted.range === 'all') this.window = { from: session.firstStep, to: end };
     else if (wanted.range !== 'recent') this.window = wanted.range;
     else this.window = this.recent(wanted.steps, end);
-    const isSame = before.from === this.window.from && before.to === this.window.to;
-    if (isSame && !anew) return null;
-    return session.series.buckets(this.window.from, this.window.to, wanted.width);
+    const { from, to } = this.window;
+    const { version, filling } = session.series;
+    const buckets = [from, to, wanted.width, version, filling].join();
+    if (buckets === this.buckets) return null;
+    this.buckets = buckets;
+    return session.series.buckets(from, to, wanted.width);
   }
 
   /** The last steps while following; elsewhere a window that stays until the view leaves it. */

@@ -73,6 +73,8 @@ export class Series {
   length = 0;
   /** Are missing steps being asked for? */
   filling = false;
+  /** Grows with every change of a row. */
+  version = 0;
 
   constructor() {
     this.columns = Object.fromEntries(SERIES.map((name) => [name, unknown(name, this.capacity)])) as Record<
@@ -81,7 +83,9 @@ export class Series {
     >;
   }
 
+  /** Rows up to (excluded) `length` are about to change. */
   private reserve(length: number): void {
+    this.version++;
     if (length > this.capacity) {
       this.capacity = Math.max(length, 2 * this.capacity);
       for (const name of SERIES) {
@@ -161,6 +165,7 @@ export class Series {
 
   /** Forget all steps from this one on. */
   truncate(length: number): void {
+    this.version++;
     for (const name of SERIES) this.columns[name].fill(Number.NaN, Math.max(0, length));
     this.length = Math.min(this.length, Math.max(0, length));
   }
