@@ -20,7 +20,7 @@ from kvarium.recording.statements import Opened
 from kvarium.recording.writer import Writer
 from kvarium.ring import Ring, RingFrame
 from kvarium_ledger import codec
-from kvarium_ledger.messages import Answer, Argument, Bye, Command, Health, Hello, Scalar, Status
+from kvarium_ledger.messages import Answer, Argument, Bye, Command, Health, Hello, Result, Status
 from kvarium_ledger.records import AnyRecord
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class LiveSession:
 
     async def command(
         self, name: str, args: dict[str, Argument], asked_by: str, timeout: float = 5.0
-    ) -> dict[str, Scalar]:
+    ) -> dict[str, Result]:
         """Ask something of the engine and wait for its answer."""
         if self.link is None:
             raise NotLinkedError(f"the engine of session {self.id} is not linked")

@@ -87,7 +87,9 @@ class Process:
                 pieces=runner.vocabulary,
             )
         self.engine = Engine(self.resolved.config, runner, ledger)
-        self.steering = Steering(self.engine, self.resolved.allow_control)
+        self.steering = Steering(
+            self.engine, self.resolved.allow_control, self.resolved.record_text == "full"
+        )
 
     def _sink(self, sealed: Sealed) -> None:
         self.tally.count(sealed)

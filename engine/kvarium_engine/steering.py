@@ -4,6 +4,7 @@
              {prompt, chat: true, system | follow}           a turn of a conversation: its first one, or a further one
     abort    {request}        its name or number
     reset_prefix_cache        only while no block is in use
+    read_block {block, generation, slot}                     only where text is recorded: see _read_block
     hold, release, step {steps}                              only where control is allowed
     keyframe
 
@@ -28,10 +29,11 @@ from kvarium_engine.arguments import (
 )
 from kvarium_engine.engine import Engine
 from kvarium_engine.model.seeded_tokens import VOCABULARY, seeded_tokens
+from kvarium_engine.read_block import read_block
 from kvarium_engine.scheduling.roster import REMEMBERED
 from kvarium_engine.scheduling.stopping import check_barred
 from kvarium_engine.vocabulary import Vocabulary
-from kvarium_ledger.messages import Answer, Argument, Command, Scalar
+from kvarium_ledger.messages import Answer, Argument, Command, Result, Scalar
 
 MOST_STEPS = 1_000_000
 
@@ -56,19 +58,21 @@ class Steering:
     """Carries commands out on an ``engine``.
 
     ``held`` says whether the engine is held, ``steps`` how many steps it may still take while it is. ``allow_control``:
-    may commands hold and step the engine?
+    may commands hold and step the engine? ``tells_text``: is text recorded in full?
     """
 
-    def __init__(self, engine: Engine, allow_control: bool = False) -> None:
+    def __init__(self, engine: Engine, allow_control: bool = False, tells_text: bool = True) -> None:
         self.engine = engine
         self.allow_control = allow_control
+        self.tells_text = tells_text
         self.held = False
         self.steps = 0
         self._prompts = 0
-        self._handlers: dict[str, Callable[[Args, str], dict[str, Scalar]]] = {
+        self._handlers: dict[str, Callable[[Args, str], dict[str, Result]]] = {
             "submit": self._submit,
             "abort": self._abort,
             "reset_prefix_cache": self._reset_prefix_cache,
+            "read_block": self._read_block,
             "hold": self._hold,
             "release": self._release,
             "step": self._step,
@@ -88,7 +92,7 @@ class Steering:
     def carry_out(self, command: Command) -> Answer:
         """Carry a command out and record it; the answer says how it went. Never raises for what a command says."""
         error: str | None = None
-        result: dict[str, Scalar] = {}
+        result: dict[str, Result] = {}
         handler = self._handlers.get(command.name)
         if handler is None:
             error = f"there is no command {command.name!r}: it is one of {', '.join(self._handlers)}"
@@ -190,7 +194,7 @@ class Steering:
             )
         return request.told
 
-    def _submit(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _submit(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._only(args, *SUBMIT_ARGUMENTS)
         chat, name = flag(args, "chat"), args.get("name", "")
         if not chat:
@@ -219,7 +223,7 @@ class Steering:
             "prompt_tokens": request.prompt_tokens,
         }
 
-    def _abort(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _abort(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._only(args, "request")
         wanted = args.get("request")
         if isinstance(wanted, bool) or not isinstance(wanted, int | str):
@@ -230,9 +234,18 @@ class Steering:
         self.engine.scheduler.abort(request, asked_by)
         return {"request": request.id, "name": request.name}
 
-    def _reset_prefix_cache(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _reset_prefix_cache(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._only(args)
         return {"blocks": self.engine.pool.reset_cache()}
+
+    def _read_block(self, args: Args, asked_by: str) -> dict[str, Result]:
+        self._only(args, "block", "generation", "slot")
+        if not self.tells_text:
+            # In the first layer a key depends on its token and place alone: its norms tell which token it is.
+            raise CommandError(
+                "norms of keys tell tokens, and this engine tells no text: start it with --record-text full"
+            )
+        return read_block(self.engine, args)
 
     # -- the engine ---------------------------------------------------------------------------------------------
 
@@ -240,19 +253,19 @@ class Steering:
         if not self.allow_control:
             raise CommandError("this engine does not allow control: start it with --allow-control")
 
-    def _hold(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _hold(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._control()
         self._only(args)
         self.held, self.steps = True, 0
         return {"held": True, "step": self.engine.steps - 1}
 
-    def _release(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _release(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._control()
         self._only(args)
         self.held, self.steps = False, 0
         return {"held": False, "step": self.engine.steps - 1}
 
-    def _step(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _step(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._control()
         self._only(args, "steps")
         steps = integer(args, "steps", 1, 1, MOST_STEPS)
@@ -260,7 +273,7 @@ class Steering:
         self.steps += steps
         return {"held": True, "steps": steps, "step": self.engine.steps - 1}
 
-    def _keyframe(self, args: Args, asked_by: str) -> dict[str, Scalar]:
+    def _keyframe(self, args: Args, asked_by: str) -> dict[str, Result]:
         self._only(args)
         self.engine.keyframe()
         return {"step": self.engine.steps - 1}

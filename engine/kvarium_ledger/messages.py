@@ -12,6 +12,8 @@ import msgspec
 Scalar = str | int | float | bool | None
 Argument = Scalar | list[int | str] | dict[str, float]
 """What a command may be given."""
+Result = Scalar | list[float]
+"""What it may answer."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", omit_defaults=True):
@@ -87,7 +89,7 @@ class Answer(Message, frozen=True, kw_only=True, tag="answer"):
 
     id: str
     error: str | None = None
-    result: dict[str, Scalar] = {}
+    result: dict[str, Result] = {}
 
 
 class Health(Message, frozen=True, kw_only=True, tag="health"):

@@ -27,7 +27,9 @@ from kvarium_ledger.records import Contents, Control, Keyframe, Note, Prompt, St
 RECORD_TEXT: Final = ("none", "hash", "full")
 """How much of text is recorded, the least first."""
 
-COMMANDS: Final = frozenset({"submit", "abort", "reset_prefix_cache", "hold", "release", "step", "keyframe"})
+COMMANDS: Final = frozenset(
+    {"submit", "abort", "reset_prefix_cache", "read_block", "hold", "release", "step", "keyframe"}
+)
 """The commands that there are; what else somebody asked for is a text."""
 
 _NAMES = frozenset({"request", "name", "lora_name"})
@@ -54,6 +56,9 @@ _NUMBERS = frozenset(
         "early_stopping",
         "priority",
         "steps",
+        "block",
+        "generation",
+        "slot",
     }
 )
 TEXTS: Final = frozenset(

@@ -12,6 +12,7 @@ import './styles/bar.css';
 import './styles/panels.css';
 import './styles/lists.css';
 import './styles/overlays.css';
+import './styles/norms.css';
 import './styles/text.css';
 import './styles/playground.css';
 

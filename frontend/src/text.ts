@@ -11,6 +11,7 @@ import { commands, keys } from './wording/commands';
 import { decisions, describe, events } from './wording/events';
 import { footer } from './wording/footer';
 import { inspector } from './wording/inspector';
+import { keysAndValues } from './wording/keysAndValues';
 import { playground } from './wording/playground';
 import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
@@ -56,6 +57,7 @@ export const text = {
   go,
   landmarks,
   inspector,
+  keysAndValues,
   said,
   playground,
   odds,

@@ -1,14 +1,16 @@
 """``kvarium demo`` with the real model, as a person meets it: live, a prompt of one's own, and the recording afterwards."""
 
 import json
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from kvarium_ledger import codec
 from kvarium_ledger.operations import Operation
@@ -59,6 +61,7 @@ def test_the_demo_from_its_first_operation_to_its_recording(demo: Demo, open_pag
     expect(card).to_contain_text("The capital of France is Paris.", timeout=60_000)
     request = int(card.get_attribute("data-request") or "")
     wait_light(page, "green")
+    keys_and_values_are_read(page)
 
     assert demo.server.wait(120) == 0, demo.server.text
     expect(page.locator(".badge")).to_have_text("replay", timeout=20_000)
@@ -80,6 +83,33 @@ def test_the_demo_from_its_first_operation_to_its_recording(demo: Demo, open_pag
     replayed(recording, request, open_page)
 
 
+def select_block(page: Page) -> None:
+    """A full one, by its address."""
+    filled = state(page)["filled"]
+    parts = urlsplit(page.url)
+    query = dict(parse_qsl(parts.query)) | {"block": str(filled.index(16))}
+    page.goto(urlunsplit(parts._replace(query=urlencode(query))))
+    ready(page)
+
+
+def keys_and_values_are_read(page: Page) -> None:
+    """Of a block of the answer, while the engine is held; no recording has them."""
+    page.locator("body").press("Shift+Space")
+    expect(page.get_by_role("toolbar", name="The engine")).to_contain_text("held")
+    select_block(page)
+    device = page.get_by_role("region", name="Keys and values")
+    device.get_by_role("button", name="Read from the device").click()
+    planes = device.get_by_role("img")
+    expect(planes).to_have_count(2)
+    expect(planes.first).to_have_accessible_name(
+        re.compile(r"Norms of the keys in 30 layers and 3 heads, from \d")
+    )
+    expect(device).to_contain_text("mean of slots 0 to 15")
+    device.get_by_role("combobox").select_option("3")
+    expect(device).to_contain_text("slot 3, after step")
+    page.locator("body").press("Shift+Space")
+
+
 def replayed(recording: Recording, request: int, open_page: Pages) -> None:
     """The finished recording opens; scrubbed, it is what the Python fold says, and the answer is there."""
     with process("view", str(recording.path), "--port", "0", "--no-open") as server:
@@ -94,3 +124,5 @@ def replayed(recording: Recording, request: int, open_page: Pages) -> None:
         page.goto(f"{server.url}/?session={recording.session}&step={recording.steps - 1}&request={request}")
         ready(page)
         expect(page.locator(".inspector")).to_contain_text("The capital of France is Paris.")
+        select_block(page)
+        expect(page.get_by_role("region", name="Keys and values")).to_contain_text("Not recorded")

@@ -70,6 +70,12 @@ class _Step(_Args):
     steps: Positive = 1
 
 
+class _ReadBlock(_Args):
+    block: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+    generation: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+    slot: Annotated[int, msgspec.Meta(ge=0, lt=256)] | None = None
+
+
 class _Nothing(_Args):
     pass
 
@@ -78,6 +84,7 @@ ARGS: Final[dict[str, type[_Args]]] = {
     "submit": _Submit,
     "abort": _Abort,
     "reset_prefix_cache": _Nothing,
+    "read_block": _ReadBlock,
     "hold": _Nothing,
     "release": _Nothing,
     "step": _Step,

@@ -12,7 +12,8 @@ import torch
 
 from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.copy_blocks import copy_blocks
-from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales
+from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
+from kvarium_engine.memory.block_norms import BlockNorms
 from kvarium_engine.model.geometry import FP8_NAME, KV_DTYPE_BYTES, Geometry
 
 KV_DTYPES = {name: FP8 if name == FP8_NAME else getattr(torch, name) for name in KV_DTYPE_BYTES}
@@ -65,6 +66,19 @@ class KVCache:
     def layer(self, index: int) -> tuple[torch.Tensor, torch.Tensor]:
         """One layer's key pool and value pool, ``[num_blocks, block_size, kv_heads, head_dim]`` each."""
         return self._layers[index]
+
+    def norms(self, block: int, first: int, last: int) -> BlockNorms:
+        """The norms of the keys and values in a block's slots from ``first`` to before ``last``, the mean over them.
+
+        Numbers are as attention reads them: in FP8 times the layer's scale.
+        """
+        assert 0 <= first < last <= self.block_size, f"slots {first} to {last} of {self.block_size}"
+        numbers = movable(self.pool)[:, :, block, first:last].view(self.pool.dtype).float()
+        norms = torch.linalg.vector_norm(numbers, dim=-1).mean(dim=2).cpu()
+        told = norms * torch.tensor(self.scales).T.unsqueeze(-1)
+        layers, heads = told.shape[1:]
+        key, value = told.flatten(1).tolist()
+        return BlockNorms(layers, heads, key, value)
 
     def copy(self, copies: Sequence[tuple[int, int]]) -> None:
         """Copy blocks, (source, target) each, in all layers."""

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections import abc
 
+from kvarium_engine.memory.block_norms import BlockNorms
 from kvarium_engine.model.seeded_tokens import EOS, FIRST_TOKEN, VOCABULARY, mix
 from kvarium_engine.scheduling.beam import Candidates, candidates_of
 from kvarium_engine.scheduling.request import Request
@@ -133,6 +134,10 @@ class NullRunner:
         if self.step_ms:
             time.sleep(self.step_ms / 1000)
         return tokens
+
+    def norms(self, block: int, first: int, last: int) -> BlockNorms | None:
+        """There are no keys and values."""
+        return None
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -11,6 +11,7 @@ from transformers import PreTrainedModel
 
 from kvarium_engine.kernels.backend import Backend
 from kvarium_engine.kernels.fp8 import Scales
+from kvarium_engine.memory.block_norms import BlockNorms
 from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.model.adjust import Adjustment
 from kvarium_engine.model.attention import NAME
@@ -158,6 +159,10 @@ class TorchRunner:
             params.frequency_penalty,
             params.presence_penalty,
         )
+
+    def norms(self, block: int, first: int, last: int) -> BlockNorms:
+        """What a block holds on the device; see :class:`kvarium_engine.scheduling.step_plan.Runner`."""
+        return self.cache.norms(block, first, last)
 
     def close(self) -> None:
         """Let go of the model and of its graphs; the process that ends gives the memory back."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from kvarium_engine.memory.block_norms import BlockNorms
 from kvarium_engine.scheduling.beam import Candidates
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.vocabulary import Vocabulary
@@ -67,6 +68,10 @@ class Runner(Protocol):
 
     def execute(self, plan: StepPlan) -> list[int]:
         """Run the step. An exception of any kind means that the forward failed: its requests end with an error."""
+        ...
+
+    def norms(self, block: int, first: int, last: int) -> BlockNorms | None:
+        """Between two steps: the norms of what a block's slots from ``first`` to before ``last`` hold; None: no keys, no values."""
         ...
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ import type { RequestAnswer } from '../worker/answers/request';
 import { lengthOf } from '../worker/answers/runs';
 import { Biography } from './Biography';
 import { Conversation } from './Conversation';
+import { KeysAndValues } from './KeysAndValues';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
 
@@ -178,6 +179,7 @@ function Block({ answer }: { readonly answer: BlockAnswer }) {
         )}
       </dl>
       <Slots slots={answer.slots} filled={answer.filled} size={size} state={kindOf(answer)} />
+      <KeysAndValues answer={answer} />
       <Biography list={answer.biography} own="block" />
     </>
   );

@@ -572,7 +572,7 @@ export interface Answer {
   id: string;
   error?: string | null;
   result?: {
-    [k: string]: string | number | boolean | null;
+    [k: string]: string | number | boolean | number[] | null;
   };
 }
 /**
