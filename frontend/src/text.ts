@@ -35,6 +35,7 @@ export const text = {
     request: 'Request',
     session: 'Session',
     left: 'Tables, scheduler and playground',
+    centre: 'Map and lists',
     inspector: 'Inspector',
     biography: 'Biography',
     story: 'Story',

@@ -132,7 +132,7 @@ def test_a_clicked_control_leaves_the_keys_to_the_page(
 ) -> None:
     page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
     ready(page)
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     page.locator(".filters .kind").first.click()
     pressed = page.locator(".filters .kind[aria-pressed=true]")
     expect(pressed).to_have_count(1)

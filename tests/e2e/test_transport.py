@@ -105,7 +105,7 @@ def test_keys_and_events_move_by_single_operations_and_the_address_holds_them(
     page.keyboard.press(";")
     ready(page)
     same(state(page), recording.state_after(step.step))
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     row = page.locator(".event.present", has=page.locator(".kind, b")).nth(6)
     row.locator(".goes").first.click()
     until(page, "window.kvarium.position().within !== null")
@@ -223,7 +223,7 @@ def test_it_plays_at_any_pace_and_what_is_drawn_is_a_state_of_one_record(
     page = opened(viewing, recording, open_page, "&step=20")
     chosen = page.locator("select.pace option:checked")
     expect(chosen).to_have_text("as it was")
-    for key, name in (("f", "× 2"), ("f", "× 5"), ("d", "× 2"), ("a", "as it was"), ("d", "× 0.5")):
+    for key, name in (("}", "× 2"), ("}", "× 5"), ("{", "× 2"), ("\\", "as it was"), ("{", "× 0.5")):
         page.keyboard.press(key)
         expect(chosen).to_have_text(name)
     # Operation by operation, within steps.

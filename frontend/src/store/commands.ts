@@ -15,7 +15,17 @@ import {
 } from './clock';
 import { isEmbedded } from './embedded';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
-import { focusPanel, keysShown, showPanel } from './layout';
+import {
+  CENTRE_KEYS,
+  CENTRE_PANELS,
+  FIXED_KEYS,
+  type FixedPanel,
+  focusPanel,
+  keysShown,
+  LEFT_KEYS,
+  LEFT_PANELS,
+  showPanel,
+} from './layout';
 import { clearSelection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
 import { toggleTheme } from './theme';
@@ -45,9 +55,9 @@ const ALL: readonly Command[] = [
   { id: 'previousOperation', keys: [';'], group: 'view', run: () => operationsBy(-1) },
   { id: 'nextLandmark', keys: ['n'], group: 'view', run: () => jumpToLandmark(1) },
   { id: 'previousLandmark', keys: ['N'], group: 'view', run: () => jumpToLandmark(-1) },
-  { id: 'slower', keys: ['d'], group: 'view', run: () => changePace(-1) },
-  { id: 'faster', keys: ['f'], group: 'view', run: () => changePace(1) },
-  { id: 'asItWas', keys: ['a'], group: 'view', run: () => setPace(RECORDED) },
+  { id: 'slower', keys: ['{'], group: 'view', run: () => changePace(-1) },
+  { id: 'faster', keys: ['}'], group: 'view', run: () => changePace(1) },
+  { id: 'asItWas', keys: ['\\'], group: 'view', run: () => setPace(RECORDED) },
   { id: 'end', keys: ['End'], group: 'view', run: follow },
   { id: 'home', keys: ['Home'], group: 'view', run: () => jump(0) },
   { id: 'go', keys: ['g'], group: 'view', run: () => focusPanel('go') },
@@ -75,14 +85,17 @@ const ALL: readonly Command[] = [
     needsServer: true,
     enabled: () => canReset.peek(),
   },
-  { id: 'tables', keys: ['1'], group: 'panels', run: () => showPanel('tables') },
-  { id: 'scheduler', keys: ['2'], group: 'panels', run: () => showPanel('scheduler') },
-  { id: 'playground', keys: ['p'], group: 'panels', run: () => showPanel('playground'), needsServer: true },
-  { id: 'map', keys: ['3'], group: 'panels', run: () => showPanel('map') },
-  { id: 'events', keys: ['4'], group: 'panels', run: () => showPanel('events') },
-  { id: 'queue', keys: ['5'], group: 'panels', run: () => focusPanel('queue') },
-  { id: 'inspector', keys: ['6'], group: 'panels', run: () => focusPanel('inspector') },
-  { id: 'timeline', keys: ['7'], group: 'panels', run: () => focusPanel('timeline') },
+  ...[...LEFT_PANELS, ...CENTRE_PANELS].map(
+    (id): Command => ({
+      id,
+      keys: [{ ...LEFT_KEYS, ...CENTRE_KEYS }[id]],
+      group: 'panels',
+      run: () => showPanel(id),
+    }),
+  ),
+  ...(Object.keys(FIXED_KEYS) as FixedPanel[]).map(
+    (id): Command => ({ id, keys: [FIXED_KEYS[id]], group: 'panels', run: () => focusPanel(id) }),
+  ),
   { id: 'theme', keys: ['t'], group: 'panels', run: toggleTheme },
   { id: 'sessions', keys: ['s'], group: 'panels', run: closeSession, needsServer: true },
   { id: 'keys', keys: ['?'], group: 'panels', run: () => toggleKeys() },

@@ -1,22 +1,39 @@
-/** Which panels are shown, and where the focus goes. */
+/**
+ * Which panels are shown, and where the focus goes.
+ *
+ * A column shows one of several panels. Each of these has a key here, a name and a command in `wording/`, and a view in
+ * `views/Left.tsx` or `views/Centre.tsx`: the compiler asks for them.
+ */
 
 import { signal } from '@preact/signals';
 import { options } from 'preact';
+import { isEmbedded } from './embedded';
 
-export const left = signal<'tables' | 'scheduler' | 'playground'>('tables');
-export const centre = signal<'map' | 'events'>('map');
+/** The panels of the left column, in order, and the keys that bring them up. */
+export const LEFT_KEYS = { tables: '1', scheduler: '2', playground: 'p' } as const;
+/** The panels of the centre, in order, and the keys that bring them up. */
+export const CENTRE_KEYS = { map: '3', events: '5' } as const;
+/** The panels that are always there, and the keys that put the focus on them. */
+export const FIXED_KEYS = { queue: '6', inspector: '7', timeline: '8' } as const;
+
+export type LeftPanel = keyof typeof LEFT_KEYS;
+export type CentrePanel = keyof typeof CENTRE_KEYS;
+export type FixedPanel = keyof typeof FIXED_KEYS;
+export type PanelName = LeftPanel | CentrePanel | FixedPanel | 'go';
+
+/** What is sent from the playground needs a server that takes it to an engine. */
+const NEEDS_SERVER: ReadonlySet<PanelName> = new Set<PanelName>(['playground']);
+
+function namesOf<T extends PanelName>(keys: Readonly<Record<T, string>>): readonly T[] {
+  return (Object.keys(keys) as T[]).filter((name) => !isEmbedded || !NEEDS_SERVER.has(name));
+}
+
+export const LEFT_PANELS = namesOf(LEFT_KEYS);
+export const CENTRE_PANELS = namesOf(CENTRE_KEYS);
+
+export const left = signal<LeftPanel>('tables');
+export const centre = signal<CentrePanel>('map');
 export const keysShown = signal(false);
-
-export type PanelName =
-  | 'tables'
-  | 'scheduler'
-  | 'playground'
-  | 'map'
-  | 'events'
-  | 'queue'
-  | 'inspector'
-  | 'timeline'
-  | 'go';
 
 /** Make a change and put it into the document at once, instead of after whatever else there is to do. */
 export function renderNow(change: () => void): void {
@@ -43,9 +60,13 @@ export function focusPanel(name: PanelName, change: () => void = () => {}): void
   document.querySelector<HTMLElement>(`[data-panel="${name}"]`)?.focus({ preventScroll: true });
 }
 
-export function showPanel(panel: 'tables' | 'scheduler' | 'playground' | 'map' | 'events'): void {
+function isLeft(panel: LeftPanel | CentrePanel): panel is LeftPanel {
+  return panel in LEFT_KEYS;
+}
+
+export function showPanel(panel: LeftPanel | CentrePanel): void {
   focusPanel(panel, () => {
-    if (panel === 'map' || panel === 'events') centre.value = panel;
-    else left.value = panel;
+    if (isLeft(panel)) left.value = panel;
+    else centre.value = panel;
   });
 }

@@ -1,6 +1,7 @@
-/** The centre: the memory map over the free queue, or the list of events. */
+/** The centre: one of its panels (the memory map, the list of events …) over the free queue. */
 
-import { centre } from '../store/layout';
+import type { ComponentType } from 'preact';
+import { CENTRE_PANELS, type CentrePanel, centre } from '../store/layout';
 import { hello, isContiguous } from '../store/ledger';
 import { text } from '../text';
 import { EventFilterBar, Events } from './Events';
@@ -10,37 +11,59 @@ import { Legend, MapKey } from './Legend';
 import { MapTools, MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
 
+interface Parts {
+  readonly view: ComponentType;
+  /** Beside the choice of the panel, and at the right end of that line. */
+  readonly head?: ComponentType;
+  readonly tools?: ComponentType;
+}
+
+const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
+  map: { view: MemoryMap, head: MapHead, tools: MapTools },
+  events: { view: FilteredEvents },
+};
+
+function MapHead() {
+  return (
+    <>
+      <Legend />
+      <MapKey />
+    </>
+  );
+}
+
+function FilteredEvents() {
+  return (
+    <>
+      <EventFilterBar />
+      <Events />
+    </>
+  );
+}
+
 export function Centre() {
   const told = hello.value;
-  const isMap = centre.value === 'map';
+  const { view: View, head: Head, tools: Tools } = VIEWS[centre.value];
   return (
     <section class="panel centre" aria-label={text.panels[centre.value]}>
       <div class="head">
         <Segments
-          label={`${text.panels.map}, ${text.panels.events}`}
-          options={['map', 'events'] as const}
+          label={text.panels.centre}
+          options={CENTRE_PANELS}
           names={text.panels}
           value={centre.value}
           onChange={(value) => {
             centre.value = value;
           }}
         />
-        {isMap && <Legend />}
-        {isMap && <MapKey />}
+        {Head !== undefined && <Head />}
         <span class="space" />
-        {isMap && <MapTools />}
+        {Tools !== undefined && <Tools />}
         <span class="note num whole">
           {told === null ? '' : text.map.blocks(told.num_blocks, told.block_size)}
         </span>
       </div>
-      {isMap ? (
-        <MemoryMap />
-      ) : (
-        <>
-          <EventFilterBar />
-          <Events />
-        </>
-      )}
+      <View />
       {isContiguous.value ? <FreeRuns /> : <FreeQueue />}
     </section>
   );

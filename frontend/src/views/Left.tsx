@@ -1,7 +1,7 @@
 /** The left column: block tables with whoever waits below, the scheduler, or the playground. */
 
-import { isEmbedded } from '../store/embedded';
-import { left, showPanel } from '../store/layout';
+import type { ComponentType } from 'preact';
+import { LEFT_PANELS, type LeftPanel, left, showPanel } from '../store/layout';
 import { tables } from '../store/ledger';
 import { text } from '../text';
 import { Playground } from './playground/Playground';
@@ -9,19 +9,30 @@ import { Scheduler, WaitingStrip } from './Scheduler';
 import { Segments } from './Segments';
 import { Tables, tablesShown } from './Tables';
 
-/** What is sent from the playground needs a server that takes it to an engine. */
-const PANELS: readonly (typeof left.value)[] = isEmbedded
-  ? ['tables', 'scheduler']
-  : ['tables', 'scheduler', 'playground'];
+function TablesAndWaiting() {
+  return (
+    <>
+      <Tables />
+      <WaitingStrip />
+    </>
+  );
+}
+
+const VIEWS: Readonly<Record<LeftPanel, ComponentType>> = {
+  tables: TablesAndWaiting,
+  scheduler: Scheduler,
+  playground: Playground,
+};
 
 export function Left() {
   const answer = tables.value;
+  const View = VIEWS[left.value];
   return (
     <section class="panel left" aria-label={text.panels.left}>
       <div class="head">
         <Segments
           label={text.panels.left}
-          options={PANELS}
+          options={LEFT_PANELS}
           names={text.panels}
           value={left.value}
           onChange={(value) => {
@@ -37,14 +48,7 @@ export function Left() {
               .map((part, i) => <span key={i}>{part}</span>)}
         </span>
       </div>
-      {left.value === 'tables' && (
-        <>
-          <Tables />
-          <WaitingStrip />
-        </>
-      )}
-      {left.value === 'scheduler' && <Scheduler />}
-      {left.value === 'playground' && <Playground />}
+      <View />
     </section>
   );
 }

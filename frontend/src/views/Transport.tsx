@@ -20,7 +20,7 @@ function PaceMenu() {
     <select
       class="pace num"
       aria-label={text.pace.title}
-      title={`${text.pace.title} (d, f, a)`}
+      title={`${text.pace.title} ({ } \\)`}
       value={String(ALL.indexOf(pace.value))}
       onChange={(event) => setPace(ALL[Number(event.currentTarget.value)]!)}
     >
