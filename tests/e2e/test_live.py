@@ -142,7 +142,7 @@ def test_an_engine_that_was_killed_is_waited_for_and_that_is_said(open_page: Pag
         engine.break_off()
         expect(page.locator(".badge")).to_have_text("connection lost, waiting")
         expect(page.locator(".banner")).to_contain_text("the server waits for it")
-        page.keyboard.press("s")
+        page.keyboard.press("o")
         row = page.locator("tbody tr")
         expect(row.locator(".badge")).to_have_text("connection lost, waiting")
         # For ten seconds: then it is interrupted.

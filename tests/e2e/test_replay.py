@@ -162,7 +162,7 @@ def test_leaving_and_coming_back_makes_no_fault(
     page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
     ready(page)
     for _ in range(5):
-        page.keyboard.press("s")
+        page.keyboard.press("o")
         expect(page.locator(".landing")).to_be_visible()
         page.wait_for_timeout(50)
         page.set_viewport_size({"width": 1300, "height": 800})

@@ -20,14 +20,18 @@ import {
   CENTRE_PANELS,
   FIXED_KEYS,
   type FixedPanel,
+  filterField,
+  focusFilter,
   focusPanel,
   keysShown,
   LEFT_KEYS,
   LEFT_PANELS,
   showPanel,
 } from './layout';
+import { type Motion, press, release, releaseAll } from './motion';
 import { clearSelection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
+import { revealSelection, startSurfaces } from './surfaces';
 import { toggleTheme } from './theme';
 
 export type Group = keyof typeof text.keys.groups;
@@ -38,12 +42,18 @@ export interface Command {
   readonly keys: readonly string[];
   readonly group: Group;
   readonly run: () => void;
+  /** It goes on while its key is held; this ends it. */
+  readonly release?: () => void;
   readonly enabled?: () => boolean;
   /** It asks a server, so a page that holds its recording does not have it. */
   readonly needsServer?: true;
 }
 
 const inSession = (): boolean => current.peek() !== null;
+
+function motion(id: Motion, key: string): Command {
+  return { id, keys: [key], group: 'map', run: () => press(id), release: () => release(id) };
+}
 
 const ALL: readonly Command[] = [
   { id: 'play', keys: ['Space'], group: 'view', run: playOrPause },
@@ -96,8 +106,15 @@ const ALL: readonly Command[] = [
   ...(Object.keys(FIXED_KEYS) as FixedPanel[]).map(
     (id): Command => ({ id, keys: [FIXED_KEYS[id]], group: 'panels', run: () => focusPanel(id) }),
   ),
+  {
+    id: 'filter',
+    keys: ['/'],
+    group: 'panels',
+    run: focusFilter,
+    enabled: () => filterField() !== null,
+  },
   { id: 'theme', keys: ['t'], group: 'panels', run: toggleTheme },
-  { id: 'sessions', keys: ['s'], group: 'panels', run: closeSession, needsServer: true },
+  { id: 'sessions', keys: ['o'], group: 'panels', run: closeSession, needsServer: true },
   { id: 'keys', keys: ['?'], group: 'panels', run: () => toggleKeys() },
   {
     id: 'next',
@@ -111,7 +128,12 @@ const ALL: readonly Command[] = [
     group: 'selection',
     run: () => jumpToChange(-1),
   },
+  { id: 'reveal', keys: ['f'], group: 'selection', run: revealSelection },
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
+  motion('zoomIn', 'w'),
+  motion('zoomOut', 's'),
+  motion('panLeft', 'a'),
+  motion('panRight', 'd'),
 ];
 
 export const COMMANDS = ALL.filter(({ needsServer }) => !isEmbedded || needsServer !== true);
@@ -194,8 +216,23 @@ function closePopovers(event: KeyboardEvent): void {
   }
 }
 
+/** The commands whose keys are down, by the key's place: with Shift or not, it is the same that comes up. */
+const held = new Map<string, Command>();
+
+function letGo(): void {
+  for (const command of held.values()) command.release?.();
+  held.clear();
+  releaseAll();
+}
+
 export function startKeys(): void {
   giveFocusBack();
+  startSurfaces();
+  window.addEventListener('blur', letGo);
+  window.addEventListener('keyup', ({ code }) => {
+    held.get(code)?.release?.();
+    held.delete(code);
+  });
   window.addEventListener('keydown', closePopovers, true);
   window.addEventListener('keydown', (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -210,6 +247,7 @@ export function startKeys(): void {
     if (command.enabled !== undefined && !command.enabled()) return;
     // Home and End belong to a focused list unless it is the page that has the focus.
     event.preventDefault();
+    if (command.release !== undefined) held.set(event.code, command);
     command.run();
   });
 }

@@ -7,6 +7,7 @@
 
 import { signal } from '@preact/signals';
 import { options } from 'preact';
+import { keepInAddress } from './address';
 import { isEmbedded } from './embedded';
 
 /** The panels of the left column, in order, and the keys that bring them up. */
@@ -34,6 +35,39 @@ export const CENTRE_PANELS = namesOf(CENTRE_KEYS);
 export const left = signal<LeftPanel>('tables');
 export const centre = signal<CentrePanel>('map');
 export const keysShown = signal(false);
+
+/** A column keeps the panel that it shows in the address; the first one goes without saying. */
+function keepPanel<T extends string>(name: string, shown: { value: T }, panels: readonly T[]): void {
+  const first = panels[0]!;
+  keepInAddress({
+    name,
+    now: () => (shown.value === first ? null : shown.value),
+    take: (said) => {
+      const panel = panels.find((each) => each === (said ?? first));
+      shown.value = panel ?? first;
+      return panel !== undefined;
+    },
+    isEntry: true,
+  });
+}
+
+keepPanel('left', left, LEFT_PANELS);
+keepPanel('centre', centre, CENTRE_PANELS);
+
+/** The field that filters the panel in which the focus is, or else that of the centre, or of the left column. */
+export function filterField(): HTMLElement | null {
+  const here = document.activeElement?.closest('.panel');
+  const panels = [here, ...['.centre', '.left'].map((each) => document.querySelector(each))];
+  for (const panel of panels) {
+    const field = panel?.querySelector<HTMLElement>('[data-filter]');
+    if (field) return field;
+  }
+  return null;
+}
+
+export function focusFilter(): void {
+  filterField()?.focus();
+}
 
 /** Make a change and put it into the document at once, instead of after whatever else there is to do. */
 export function renderNow(change: () => void): void {

@@ -1,9 +1,13 @@
-/** The address holds the state: `?session=&step=&op=&block=&seq=&request=&text=&rate=`; the browser's Back goes back in it. */
+/**
+ * The address holds the state: `?session=&step=&op=&block=&seq=&request=&text=&rate=`, and what panels keep in it
+ * (`address.ts`); the browser's Back goes back in it.
+ */
 
 import { effect } from '@preact/signals';
 import { text } from '../text';
 import type { Destination } from '../worker/place';
 import type { Wish } from '../worker/source';
+import { partsDiffer, takeParts, writeParts } from './address';
 import { follow, jumps } from './clock';
 import { isEmbedded } from './embedded';
 import { isLive, position, tell } from './ledger';
@@ -52,6 +56,11 @@ export function readPlace(search: string): Place {
 }
 
 export function writePlace(place: Place): string {
+  const query = queryOf(place);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+function queryOf(place: Place): URLSearchParams {
   const query = new URLSearchParams();
   if (place.session !== null) query.set('session', place.session);
   if (place.step !== null) query.set('step', String(place.step));
@@ -60,8 +69,7 @@ export function writePlace(place: Place): string {
   if (place.sequence !== null) query.set('seq', String(place.sequence));
   if (place.request !== null) query.set('request', String(place.request));
   writeWish(place.wish, query);
-  const text = query.toString();
-  return text === '' ? '' : `?${text}`;
+  return query;
 }
 
 /** Where an address leads in its session; null: it does not say. */
@@ -98,11 +106,18 @@ function present(): Place {
   };
 }
 
-/** Selections and jumps are entries of the browser's history; stepping and dragging change the present one. */
+/** The address of what is shown now, behind the page's own. */
+function addressNow(place: Place): string {
+  const query = queryOf(place);
+  if (current.peek() !== null) writeParts(query);
+  return query.size === 0 ? '' : `?${query}`;
+}
+
+/** Selections, jumps and panels are entries of the browser's history; stepping and dragging change the present one. */
 function write(): void {
   timer = null;
   const place = present();
-  const address = writePlace(place);
+  const address = addressNow(place);
   if (address === location.search) return;
   const before = readPlace(location.search);
   const moved =
@@ -110,6 +125,7 @@ function write(): void {
     before.block !== place.block ||
     before.sequence !== place.sequence ||
     before.request !== place.request ||
+    partsDiffer(new URLSearchParams(location.search), new URLSearchParams(address)) ||
     jumps.peek() !== lastJump;
   lastJump = jumps.peek();
   const url = location.pathname + address;
@@ -147,6 +163,7 @@ async function restore(first: boolean): Promise<void> {
       else tell({ kind: 'go', to: { kind: 'step', step: 0 } });
     }
     selection.value = { ...NOTHING, block: place.block, sequence: place.sequence, request: place.request };
+    for (const each of takeParts(new URLSearchParams(location.search))) say(text.stage.wrongPart(each), true);
   } finally {
     restoring = false;
     lastJump = jumps.peek();
@@ -157,6 +174,7 @@ export function startLocation(): void {
   void restore(true).then(() => {
     effect(() => {
       void [current.value, selection.value, position.value, jumps.value];
+      writeParts(new URLSearchParams());
       if (!restoring && timer === null) timer = setTimeout(write, 150);
     });
   });

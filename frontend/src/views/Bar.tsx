@@ -165,7 +165,7 @@ export function Bar() {
       {isEmbedded ? (
         <Logo />
       ) : (
-        <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (s)`}>
+        <button type="button" class="plain home" onClick={closeSession} title={`${text.bar.sessions} (o)`}>
           <Logo />
         </button>
       )}

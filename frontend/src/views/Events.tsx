@@ -25,6 +25,7 @@ function NumberField(props: {
       {props.label}
       <input
         class="num"
+        data-filter
         inputMode="numeric"
         placeholder={text.events.anyBlock}
         value={props.value === null ? '' : `${props.prefix}${props.value}`}

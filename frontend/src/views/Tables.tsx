@@ -6,6 +6,7 @@ import { takesPrompts } from '../store/engine';
 import { hello, tables, wantTables } from '../store/ledger';
 import { picture } from '../store/picture';
 import { hover, hoverBlock, hoverSequence, selectBlock, selection, selectSequence } from '../store/selection';
+import { addSurface } from '../store/surfaces';
 import { text } from '../text';
 import type { TableRow } from '../worker/answers/tables';
 import { chipWidth, elide, paintChips } from './chips';
@@ -123,6 +124,14 @@ export function Tables() {
       wantTables.value = null;
     },
     [],
+  );
+  useEffect(() =>
+    addSurface(scroller.current!, {
+      reveal: () => {
+        const at = rows.findIndex(isSelected);
+        if (at >= 0) virtual.scrollToIndex(at);
+      },
+    }),
   );
   const offset = virtual.scrollOffset ?? 0;
   const sighted = items.filter(

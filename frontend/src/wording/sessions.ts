@@ -66,6 +66,8 @@ export const stage = {
   engineGone: 'The connection to the engine is lost: the server waits for it. What it did is recorded.',
   wrongStep: (said: string) =>
     `The address asks for step ${said}: a step is a whole number, 0 or more. It is opened without it.`,
+  wrongPart: (said: string) =>
+    `The address says “${said}”, which this page does not have; it is shown as if it did not say so`,
   wrongWish: (said: string) =>
     `The address asks for ${said}: text is none or full, and rate a number from 0.1 to 60. It is opened without it.`,
   dismiss: 'Dismiss',

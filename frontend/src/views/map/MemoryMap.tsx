@@ -7,6 +7,7 @@ import { hello, light, marked, position, queue, tables } from '../../store/ledge
 import { picture } from '../../store/picture';
 import { pixelRatio, pointIn } from '../../store/scale';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
+import { addSurface } from '../../store/surfaces';
 import { palette, theme } from '../../store/theme';
 import { text } from '../../text';
 import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
@@ -98,6 +99,24 @@ function zoomBy(factor: number): void {
     if (cx >= 0 && cy >= 0 && cx < camera.width && cy < camera.height) [x, y] = [cx, cy];
   }
   zoomAt(factor, x, y);
+}
+
+/** By a held key: around the pointer where it is on the map. */
+function zoomOn(factor: number): void {
+  if (pointer !== null && pointerOnMap.peek()) zoomAt(factor, pointer.x, pointer.y);
+  else zoomBy(factor);
+}
+
+function panBy(part: number): void {
+  camera.pan(-part * camera.width, 0);
+  moved();
+}
+
+function reveal(): void {
+  const { block } = selection.peek();
+  if (block === null) return;
+  camera.show(block);
+  moved();
 }
 
 function fit(): void {
@@ -260,7 +279,9 @@ export function MemoryMap() {
       return glowing;
     });
     resize();
+    const leave = addSurface(holder, { zoom: zoomOn, pan: panBy, reveal });
     return () => {
+      leave();
       stop();
       setGate(null);
       observer.disconnect();

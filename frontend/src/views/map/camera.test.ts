@@ -60,3 +60,19 @@ test('512 blocks in a wide frame are large enough to read', () => {
   camera.resize(930, 500, 512);
   expect(camera.scale).toBeGreaterThanOrEqual(28);
 });
+
+test('a block that is brought into view lies in the frame, and can be read', () => {
+  fc.assert(
+    fc.property(frames, fc.nat(), ({ count, width, height }, at) => {
+      const camera = new Camera();
+      camera.resize(width, height, count);
+      const block = at % count;
+      camera.show(block);
+      const { x, y } = camera.place(block);
+      expect(Math.min(x, y)).toBeGreaterThanOrEqual(0);
+      expect(x + camera.scale).toBeLessThanOrEqual(width + 0.5);
+      expect(y + camera.scale).toBeLessThanOrEqual(height + 0.5);
+      expect(camera.scale).toBeGreaterThanOrEqual(Math.min(32, width / 4, height / 4, camera.scale + 1));
+    }),
+  );
+});

@@ -36,6 +36,9 @@ export function crisp(scale: number): number {
   return scale >= 4 ? Math.floor(scale) : scale;
 }
 
+/** Device pixels of a cell whose number can be read. */
+const READABLE = 32;
+
 export class Camera {
   grid: Grid = { columns: 1, rows: 1 };
   /** Device pixels a cell. */
@@ -129,6 +132,15 @@ export class Camera {
   /** Device pixels between two cells. */
   get gap(): number {
     return this.scale >= 14 ? 2 : this.scale >= 4 ? 1 : 0;
+  }
+
+  /** Come so close to a block that it can be read, with the block in the middle. */
+  show(block: number): void {
+    const near = Math.max(this.scale, Math.min(READABLE, this.width, this.height));
+    let { x, y } = this.place(block);
+    this.zoom(near / this.scale, x + this.scale / 2, y + this.scale / 2);
+    ({ x, y } = this.place(block));
+    this.pan(this.width / 2 - x - this.scale / 2, this.height / 2 - y - this.scale / 2);
   }
 
   /** Move so that a block lies in the frame. */

@@ -7,6 +7,7 @@ import { jump, jumpToFirst, seek, stepBy } from '../../store/clock';
 import { addPainter, invalidate } from '../../store/frame';
 import { hello, landmarks, position, series, usable, wantSeries } from '../../store/ledger';
 import { pixelRatio, pointIn } from '../../store/scale';
+import { addSurface } from '../../store/surfaces';
 import { palette } from '../../store/theme';
 import { text } from '../../text';
 import { COUNTED } from '../../worker/landmarks';
@@ -28,16 +29,53 @@ function windowNow(): Window {
   return series.peek()?.window ?? { from: 0, to: 1 };
 }
 
+/** What is on its way to be shown, exactly: a held key moves it by less than a step at a time. */
+let wanted: { readonly exact: Window; readonly range: Window } | null = null;
+
+function windowWanted(): Window {
+  const at = range.peek();
+  return typeof at === 'string' ? windowNow() : wanted?.range === at ? wanted.exact : at;
+}
+
+function want(exact: Window): void {
+  const asked = { from: Math.floor(exact.from), to: Math.ceil(exact.to) };
+  wanted = { exact, range: asked };
+  range.value = asked;
+}
+
+/** Move along by a part of what is shown. */
+function pan(part: number): void {
+  const end = Math.max(1, position.peek().lastStep + 1);
+  const { from, to } = windowWanted();
+  const start = Math.max(0, Math.min(end - (to - from), from + part * (to - from)));
+  if (to - from < end) want({ from: start, to: start + to - from });
+}
+
 function zoom(factor: number, x: number): void {
   const { lastStep } = position.peek();
-  const from = windowNow();
+  const from = windowWanted();
   const end = Math.max(1, lastStep + 1);
   const steps = Math.max(20, Math.min(end, (from.to - from.from) * factor));
   const centre =
     from.from + ((x - layout.left) / Math.max(1, layout.right - layout.left)) * (from.to - from.from);
   const part = (centre - from.from) / Math.max(1, from.to - from.from);
   const start = Math.max(0, Math.min(end - steps, centre - steps * part));
-  range.value = steps >= end ? 'all' : { from: Math.floor(start), to: Math.ceil(start + steps) };
+  if (steps >= end) range.value = 'all';
+  else want({ from: start, to: start + steps });
+}
+
+/** By a held key: around the pointer where it is on the timeline, else around the present. */
+function zoomOn(factor: number): void {
+  const { step, target } = position.peek();
+  zoom(1 / factor, hovered.peek()?.x ?? xOf(Math.max(0, target ?? step), windowWanted(), layout));
+}
+
+/** Move so that the present step lies in the middle, where it is out of sight. */
+function reveal(): void {
+  const { step, target } = position.peek();
+  const { from, to } = windowWanted();
+  const at = target ?? step;
+  if (range.peek() !== 'recent' && (at < from || at >= to)) pan((at - (from + to) / 2) / (to - from));
 }
 
 /** Where the pointer is, in CSS pixels; the steps slide along under it. */
@@ -193,7 +231,9 @@ export function Timeline() {
     let seriesDrawn = series.peek();
     let listedDrawn = landmarks.peek() ?? [];
     resize();
+    const leave = addSurface(holder, { zoom: zoomOn, pan, reveal });
     return () => {
+      leave();
       stop();
       observer.disconnect();
     };

@@ -1,0 +1,119 @@
+"""What the keys do, each of them; and what holds wherever the focus is."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.backend.server_process import ServerProcess, process
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import ready, step_of, until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def viewing(recording: Recording) -> Iterator[ServerProcess]:
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        yield server.wait_ready()
+
+
+def opened(viewing: ServerProcess, recording: Recording, open_page: Pages, query: str = "&step=100") -> Page:
+    page = open_page(f"{viewing.url}/?session={recording.session}{query}")
+    ready(page)
+    return page
+
+
+def hold(page: Page, key: str, condition: str) -> None:
+    """Hold a key until something holds."""
+    page.keyboard.down(key)
+    until(page, condition)
+    page.keyboard.up(key)
+
+
+OUT = "document.querySelector('[aria-label=\"Zoom out\"]').disabled"
+"""Is the whole map shown?"""
+WHOLE = "document.querySelector('.timeline [aria-selected=true]')?.textContent"
+"""What the timeline shows, where it was not zoomed."""
+
+
+def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page)
+    assert page.evaluate(OUT)
+    hold(page, "w", f"!{OUT}")
+    hold(page, "s", OUT)
+    page.keyboard.press("w")
+    until(page, f"!{OUT}")
+    page.keyboard.press("0")
+    # The timeline has the focus, so the map stays.
+    page.keyboard.press("3")
+    page.keyboard.press("0")
+    page.keyboard.press("8")
+    assert page.evaluate(WHOLE) is not None
+    hold(page, "w", f"({WHOLE}) === undefined")
+    assert page.evaluate(OUT)
+    for key in ("a", "d", "a"):
+        before = page.locator(".timeline canvas").screenshot()
+        page.keyboard.down(key)
+        for _ in range(200):
+            page.wait_for_timeout(50)
+            if page.locator(".timeline canvas").screenshot() != before:
+                break
+        else:
+            pytest.fail(f"the timeline did not move while {key} was held")
+        page.keyboard.up(key)
+    hold(page, "s", f"({WHOLE}) === 'all'")
+    # The pointer takes it back; where somebody types, a letter is a letter.
+    page.locator(".map").hover()
+    hold(page, "w", f"!{OUT}")
+    page.keyboard.press("/")
+    page.keyboard.press("g")
+    page.keyboard.type("was")
+    expect(page.get_by_label("Go to a step")).to_have_value("was")
+    page.keyboard.press("Escape")
+    assert step_of(page) == 100
+
+
+def test_f_brings_what_is_selected_into_view(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    sequence = max(recording.state_after(100)["tables"])[0]
+    page = opened(viewing, recording, open_page, f"&step=100&seq={sequence}&block=130")
+    row = page.locator(f'.sequence[data-sequence="{sequence}"]')
+    page.locator(".tables").evaluate("element => element.scrollTo(0, 0)")
+    # Far away from the block, in a corner.
+    page.locator(".map").hover(position={"x": 3, "y": 3})
+    page.keyboard.down("w")
+    page.wait_for_timeout(1500)
+    page.keyboard.up("w")
+    page.keyboard.press("f")
+    expect(row).to_be_in_viewport()
+    # It lies in the middle now, where a click lets go of it.
+    expect(page.locator(".inspector .big").first).to_contain_text("130")
+    page.locator(".map").click()
+    expect(page.locator(".inspector .big").first).not_to_contain_text("130")
+    until(page, "!location.search.includes('block=')")
+
+
+def test_panels_stand_in_the_address_and_back_leaves_them(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page, "&step=100&centre=events")
+    expect(page.locator(".events")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.locator("[data-filter]").first).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    until(page, "location.search.includes('left=scheduler')")
+    page.keyboard.press("3")
+    until(page, "!location.search.includes('centre=')")
+    page.go_back()
+    expect(page.locator(".events")).to_be_visible()
+    page.go_back()
+    expect(page.locator(".tables")).to_be_visible()
+    page.goto(f"{viewing.url}/?session={recording.session}&step=100&centre=cellar")
+    ready(page)
+    expect(page.get_by_role("alert")).to_contain_text("centre=cellar")
+    expect(page.locator(".map")).to_be_visible()
