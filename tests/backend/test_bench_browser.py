@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kvarium.bench.browser import find_chromium, frame_times, percentiles
+from kvarium.bench.chromium import find_chromium
+from kvarium.bench.main_thread import frame_times, percentiles
 from kvarium.errors import KvariumError
 
 

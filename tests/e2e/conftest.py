@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
 
-from kvarium.bench.browser import FLAGS
+from kvarium.bench.chromium import FLAGS
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec

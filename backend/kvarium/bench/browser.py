@@ -14,51 +14,30 @@ While dragging, the time of a frame is that of all that ran on the page's main t
 the next: script, style, layout, painting, garbage collection, as Chromium's own trace tells it.
 """
 
-import contextlib
 import itertools
 import json
-import os
 import random
-import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page
 from kvarium.bench.folding import NotMeasuredError
+from kvarium.bench.main_thread import TRACED, frame_times, percentiles
 from kvarium.bench.viewed import viewed
 from kvarium.errors import KvariumError
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--enable-unsafe-swiftshader",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-"""Of a Chromium that needs no display and no GPU: the map is drawn by the CPU."""
-
-_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-_SIZE = (1600, 1000)
-_SEEK_SECONDS = 30.0
 _READ_AHEAD_SECONDS = 20.0
 _REST_SECONDS = 0.3
 _MOVES_A_SECOND = 60
 _SWEEP_SECONDS = 4.0
 """From one end of the timeline to the other."""
-
-_READY = """seconds => Promise.race([
-  window.kvarium.ready(),
-  new Promise((_, reject) => setTimeout(() => reject(new Error(`the page was not ready within ${seconds} s`)), seconds * 1000)),
-])"""
 
 _ARM = """seconds => {
   window.kvariumSeek = new Promise((resolve, reject) => {
@@ -111,7 +90,7 @@ def measure_browser(
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
         viewed(file, Path(folder)) as url,
-        _page() as (browser, page),
+        open_page() as (browser, page),
     ):
         from playwright.sync_api import Error
 
@@ -119,7 +98,7 @@ def measure_browser(
             page.goto(f"{url}/?session={session}&step=0")
             if page.evaluate("window.kvarium === undefined"):
                 raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")
-            page.evaluate(_READY, _SEEK_SECONDS)
+            page.evaluate(READY, ANSWER_SECONDS)
             note(f"states that the page read ahead: {_read_ahead(page)}")
             lane = _whole_timeline(page)
             sought = _seek(page, lane, seeks)
@@ -127,43 +106,6 @@ def measure_browser(
             return sought, _drag(browser, page, lane, drag_seconds, note)
         except Error as error:
             raise KvariumError(f"the page was not measured: {error.message}") from None
-
-
-def find_chromium() -> str | None:
-    """Where a Chromium is: ``$CHROMIUM``, or the system's; None: Playwright's own, if it has one. Raises :class:`KvariumError`."""
-    told = os.environ.get("CHROMIUM")
-    if told:
-        if not os.access(told, os.X_OK):
-            raise KvariumError(f"CHROMIUM={told} is not an executable file")
-        return told
-    return next(filter(None, map(shutil.which, _NAMES)), None)
-
-
-# -- the browser --------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def _page() -> "Iterator[tuple[Browser, Page]]":
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        raise NotMeasuredError(
-            "a browser is driven by Playwright, which is not here: pip install playwright"
-        ) from None
-    chromium = find_chromium()
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
-        except Error as error:
-            why = error.message.strip().splitlines()[0]
-            raise NotMeasuredError(
-                f"no Chromium could be started ({why}): install one (scripts/chromium.sh in a clone, or "
-                "`python -m playwright install chromium`), or say where it is with CHROMIUM=/path/to/it"
-            ) from None
-        with contextlib.closing(browser):
-            page = browser.new_page(viewport={"width": _SIZE[0], "height": _SIZE[1]})
-            page.set_default_timeout(_SEEK_SECONDS * 1000)
-            yield browser, page
 
 
 # -- on the page --------------------------------------------------------------------------------------------------------
@@ -177,7 +119,7 @@ def _whole_timeline(page: "Page") -> Lane:
     lane = page.locator(".timeline .lane")
     lane.dblclick()
     page.wait_for_timeout(1000)
-    page.evaluate(_READY, _SEEK_SECONDS)
+    page.evaluate(READY, ANSWER_SECONDS)
     box = lane.bounding_box()
     assert box is not None
     # What names the axis stands at its left.
@@ -202,7 +144,7 @@ def _seek(page: "Page", lane: Lane, count: int) -> dict[str, float]:
         x = left + (x - left + dice.uniform(0.02, 0.98) * (right - left)) % (right - left)
         page.mouse.move(x, y)
         page.wait_for_timeout(_REST_SECONDS * 1000)
-        page.evaluate(_ARM, _SEEK_SECONDS)
+        page.evaluate(_ARM, ANSWER_SECONDS)
         page.mouse.down()
         times.append(page.evaluate("window.kvariumSeek"))
         page.mouse.up()
@@ -219,7 +161,7 @@ def _drag(
     page.evaluate(_WATCH)
     browser.start_tracing(
         page=page,
-        categories=["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata"],
+        categories=list(TRACED),
     )
     began = time.monotonic()
     moves = 0
@@ -245,45 +187,3 @@ def _drag(
         f"(p95 {told['p95']:.0f} ms)"
     )
     return percentiles(frames)
-
-
-def frame_times(trace: Sequence[dict[str, Any]]) -> list[float]:
-    """ms that the page's main thread ran in each frame, from the events of a trace of Chromium.
-
-    The main thread is the one on which most animation frames are; a frame goes from the begin of one to that of the next.
-    """
-    begins: dict[tuple[int, int], list[float]] = {}
-    for event in trace:
-        if event["name"] == "FireAnimationFrame":
-            begins.setdefault((event["pid"], event["tid"]), []).append(event["ts"])
-    if not begins:
-        return []
-    thread = max(begins, key=lambda each: len(begins[each]))
-    tasks = sorted(
-        (event["ts"], event["dur"])
-        for event in trace
-        if (event["pid"], event["tid"]) == thread and event["name"] == "RunTask" and "dur" in event
-    )
-    # A task in which an animation frame begins is the first of its frame.
-    frames: list[float] = []
-    fired = iter(sorted(begins[thread]))
-    fire = next(fired, None)
-    for ts, duration in tasks:
-        is_first = False
-        while fire is not None and fire < ts + duration:
-            is_first = is_first or fire >= ts
-            fire = next(fired, None)
-        if is_first:
-            frames.append(0.0)
-        if frames:
-            frames[-1] += duration / 1000
-    # The last one is cut off.
-    return frames[:-1]
-
-
-def percentiles(values: Sequence[float]) -> dict[str, float]:
-    """``{"p50", "p95", "p99"}``, each the smallest value that so many percent are not above."""
-    ordered = sorted(values)
-    return {
-        f"p{part}": round(ordered[max(0, -(-part * len(ordered) // 100) - 1)], 2) for part in (50, 95, 99)
-    }

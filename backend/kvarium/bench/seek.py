@@ -132,7 +132,7 @@ def measure_server(path: Path, session: str, steps: int, seeks: int) -> dict[str
 
     Raises :class:`KvariumError` when the server refuses one.
     """
-    from kvarium.bench.browser import percentiles
+    from kvarium.bench.main_thread import percentiles
     from kvarium.bench.viewed import viewed
 
     dice = random.Random(7)

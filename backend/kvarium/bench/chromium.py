@@ -1,0 +1,72 @@
+"""A real Chromium, and one page in it, for a bench to drive."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kvarium.bench.folding import NotMeasuredError
+from kvarium.errors import KvariumError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--enable-unsafe-swiftshader",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+"""Of a Chromium that needs no display and no GPU: the map is drawn by the CPU."""
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+_SIZE = (1600, 1000)
+
+ANSWER_SECONDS = 30.0
+"""What a page is waited for at most."""
+
+READY = """seconds => Promise.race([
+  window.kvarium.ready(),
+  new Promise((_, reject) => setTimeout(() => reject(new Error(`the page was not ready within ${seconds} s`)), seconds * 1000)),
+])"""
+"""Waits so many seconds for the page to stand where it was asked to."""
+
+
+def find_chromium() -> str | None:
+    """Where a Chromium is: ``$CHROMIUM``, or the system's; None: Playwright's own, if it has one. Raises :class:`KvariumError`."""
+    told = os.environ.get("CHROMIUM")
+    if told:
+        if not os.access(told, os.X_OK):
+            raise KvariumError(f"CHROMIUM={told} is not an executable file")
+        return told
+    return next(filter(None, map(shutil.which, _NAMES)), None)
+
+
+@contextlib.contextmanager
+def open_page() -> "Iterator[tuple[Browser, Page]]":
+    """A browser and an empty page while the body runs. Raises :class:`NotMeasuredError` where there is none."""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise NotMeasuredError(
+            "a browser is driven by Playwright, which is not here: pip install playwright"
+        ) from None
+    chromium = find_chromium()
+    with sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
+        except Error as error:
+            why = error.message.strip().splitlines()[0]
+            raise NotMeasuredError(
+                f"no Chromium could be started ({why}): install one (scripts/chromium.sh in a clone, or "
+                "`python -m playwright install chromium`), or say where it is with CHROMIUM=/path/to/it"
+            ) from None
+        with contextlib.closing(browser):
+            page = browser.new_page(viewport={"width": _SIZE[0], "height": _SIZE[1]})
+            page.set_default_timeout(ANSWER_SECONDS * 1000)
+            yield browser, page
