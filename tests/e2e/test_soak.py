@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import pytest
 import sqlalchemy as sa
 
+from kvarium.bench.heaps import Heaps
 from kvarium.recording import tables
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
@@ -32,7 +33,6 @@ from kvarium_ledger.records import Digest, Keyframe
 from tests.backend.running_server import Watch
 from tests.backend.server_process import ServerProcess, kvarium, process
 from tests.e2e.conftest import Pages
-from tests.e2e.heaps import Heaps
 from tests.e2e.page import light, ready, state, until, wait_light
 
 pytestmark = pytest.mark.e2e

@@ -14,19 +14,19 @@ While dragging, the time of a frame is that of all that ran on the page's main t
 the next: script, style, layout, painting, garbage collection, as Chromium's own trace tells it.
 """
 
+import contextlib
 import itertools
 import json
 import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page
-from kvarium.bench.folding import NotMeasuredError
-from kvarium.bench.main_thread import TRACED, frame_times, percentiles
+from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page, require_page
+from kvarium.bench.main_thread import TRACED, Events, frame_times, percentiles
 from kvarium.bench.viewed import viewed
 from kvarium.errors import KvariumError
 
@@ -87,31 +87,37 @@ def measure_browser(
     changed during the drag. Raises :class:`NotMeasuredError` where there is no Playwright, Chromium or page, and
     :class:`KvariumError` when the page shows a fault or does not get there.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
-        viewed(file, Path(folder)) as url,
-        open_page() as (browser, page),
-    ):
-        from playwright.sync_api import Error
+    with _opened(file, session, note) as (browser, page, lane):
+        sought = _seek(page, lane, seeks)
+        note("in the browser: " + ", ".join(f"{part} {value:g} ms" for part, value in sought.items()))
+        return sought, percentiles(frame_times(_drag(browser, page, lane, drag_seconds, note)))
 
-        try:
-            page.goto(f"{url}/?session={session}&step=0")
-            if page.evaluate("window.kvarium === undefined"):
-                raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")
-            page.evaluate(READY, ANSWER_SECONDS)
-            note(f"states that the page read ahead: {_read_ahead(page)}")
-            lane = _whole_timeline(page)
-            sought = _seek(page, lane, seeks)
-            note("in the browser: " + ", ".join(f"{part} {value:g} ms" for part, value in sought.items()))
-            return sought, _drag(browser, page, lane, drag_seconds, note)
-        except Error as error:
-            raise KvariumError(f"the page was not measured: {error.message}") from None
+
+def measure_drag(file: Path, session: str, seconds: float, note: Callable[[str], None] = _tell) -> Events:
+    """The trace of ``seconds`` of dragging, and nothing else; see :func:`measure_browser`."""
+    with _opened(file, session, note) as (browser, page, lane):
+        return _drag(browser, page, lane, seconds, note)
 
 
 # -- on the page --------------------------------------------------------------------------------------------------------
 
 Lane = tuple[float, float, float]
 """Of the timeline: its left and right end, and a height at which nothing but it is hit; CSS pixels."""
+
+
+@contextlib.contextmanager
+def _opened(file: Path, session: str, note: Callable[[str], None]) -> "Iterator[tuple[Browser, Page, Lane]]":
+    """A page that has had the session open for a while, all of it in the timeline, and stands at its first step."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
+        viewed(file, Path(folder)) as url,
+        open_page() as (browser, page),
+    ):
+        page.goto(f"{url}/?session={session}&step=0")
+        require_page(page)
+        page.evaluate(READY, ANSWER_SECONDS)
+        note(f"states that the page read ahead: {_read_ahead(page)}")
+        yield browser, page, _whole_timeline(page)
 
 
 def _whole_timeline(page: "Page") -> Lane:
@@ -153,16 +159,13 @@ def _seek(page: "Page", lane: Lane, count: int) -> dict[str, float]:
 
 def _drag(
     browser: "Browser", page: "Page", lane: Lane, seconds: float, note: Callable[[str], None]
-) -> dict[str, float]:
+) -> Events:
     left, right, y = lane
     page.mouse.move(left, y)
     page.mouse.down()
     page.wait_for_timeout(1000)
     page.evaluate(_WATCH)
-    browser.start_tracing(
-        page=page,
-        categories=list(TRACED),
-    )
+    browser.start_tracing(page=page, categories=list(TRACED))
     began = time.monotonic()
     moves = 0
     while (now := time.monotonic() - began) < seconds:
@@ -170,13 +173,13 @@ def _drag(
         page.mouse.move(left + (right - left) * min(there, 2 - there), y)
         moves += 1
         time.sleep(max(0.0, began + moves / _MOVES_A_SECOND - time.monotonic()))
-    trace = json.loads(browser.stop_tracing())
+    trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
     drawn = page.evaluate(
         "() => { const drawn = window.kvariumDrawn; window.kvariumDrawn = null; return drawn; }"
     )
     page.mouse.up()
     between = [after - before for before, after in itertools.pairwise(drawn)]
-    frames = frame_times(trace["traceEvents"])
+    frames = frame_times(trace)
     if len(frames) < 2 or not between:
         raise KvariumError(
             f"nothing moved in {seconds:g} s of dragging: {len(frames)} frames, {len(drawn)} pictures"
@@ -186,4 +189,4 @@ def _drag(
         f"dragging: {len(frames) / seconds:.0f} frames a second; a new step in the picture every {told['p50']:.0f} ms "
         f"(p95 {told['p95']:.0f} ms)"
     )
-    return percentiles(frames)
+    return trace

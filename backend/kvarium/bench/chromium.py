@@ -49,7 +49,10 @@ def find_chromium() -> str | None:
 
 @contextlib.contextmanager
 def open_page() -> "Iterator[tuple[Browser, Page]]":
-    """A browser and an empty page while the body runs. Raises :class:`NotMeasuredError` where there is none."""
+    """A browser and an empty page while the body runs.
+
+    Raises :class:`NotMeasuredError` where there is none, and :class:`KvariumError` for what the page does not do in the body.
+    """
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -69,4 +72,13 @@ def open_page() -> "Iterator[tuple[Browser, Page]]":
         with contextlib.closing(browser):
             page = browser.new_page(viewport={"width": _SIZE[0], "height": _SIZE[1]})
             page.set_default_timeout(ANSWER_SECONDS * 1000)
-            yield browser, page
+            try:
+                yield browser, page
+            except Error as error:
+                raise KvariumError(f"the page was not measured: {error.message}") from None
+
+
+def require_page(page: "Page") -> None:
+    """Raises :class:`NotMeasuredError` where the server has no page."""
+    if page.evaluate("window.kvarium === undefined"):
+        raise NotMeasuredError("the server has no page: in a clone, `make build` makes it")

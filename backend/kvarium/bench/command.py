@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import typer
 
-from kvarium.bench import seek, start, stream
+from kvarium.bench import screen, seek, start, stream
 
-BENCHES: tuple[Callable[[typer.Typer], None], ...] = (stream.add, seek.add, start.add)
+BENCHES: tuple[Callable[[typer.Typer], None], ...] = (stream.add, seek.add, screen.add, start.add)
 """Each adds the command of one bench of the server's."""
 
 app = typer.Typer(

@@ -1,5 +1,7 @@
 """What ran on a page's main thread in each frame, from Chromium's own trace."""
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -7,26 +9,62 @@ TRACED = ("toplevel", "devtools.timeline", "disabled-by-default-devtools.timelin
 """The categories that :func:`frame_times` needs."""
 
 
-def frame_times(trace: Sequence[dict[str, Any]]) -> list[float]:
+_SCRIPT = frozenset({"FunctionCall", "EvaluateScript", "RunMicrotasks", "MinorGC", "MajorGC"})
+"""What a trace calls script that runs, and the collection of its garbage."""
+
+Events = Sequence[dict[str, Any]]
+Spans = list[tuple[float, float]]
+"""Beginning and length of each, in µs."""
+
+
+def frame_times(trace: Events) -> list[float]:
     """ms that the page's main thread ran in each frame, from the events of a trace of Chromium.
 
     The main thread is the one on which most animation frames are; a frame goes from the begin of one to that of the next.
     """
-    begins: dict[tuple[int, int], list[float]] = {}
-    for event in trace:
-        if event["name"] == "FireAnimationFrame":
-            begins.setdefault((event["pid"], event["tid"]), []).append(event["ts"])
-    if not begins:
-        return []
-    thread = max(begins, key=lambda each: len(begins[each]))
-    tasks = sorted(
-        (event["ts"], event["dur"])
-        for event in trace
-        if (event["pid"], event["tid"]) == thread and event["name"] == "RunTask" and "dur" in event
+    thread = _main_thread(trace)
+    tasks = _spans(trace, thread, frozenset({"RunTask"}))
+    return _by_frame(_begins(trace, thread, tasks), tasks)
+
+
+def script_times(trace: Events) -> list[float]:
+    """ms of script in each frame, without style, layout and painting; the same frames as those of :func:`frame_times`."""
+    thread = _main_thread(trace)
+    tasks = _spans(trace, thread, frozenset({"RunTask"}))
+    outermost: Spans = []
+    for ts, duration in _spans(trace, thread, _SCRIPT):
+        if not outermost or ts >= sum(outermost[-1]):
+            outermost.append((ts, duration))
+    return _by_frame(_begins(trace, thread, tasks), outermost)
+
+
+def _main_thread(trace: Events) -> tuple[int, int] | None:
+    count = Counter((event["pid"], event["tid"]) for event in trace if event["name"] == "FireAnimationFrame")
+    return max(count, key=lambda each: count[each]) if count else None
+
+
+def _spans(trace: Events, thread: tuple[int, int] | None, names: frozenset[str]) -> Spans:
+    # Of two that begin together the longer one is around the other.
+    return sorted(
+        (
+            (event["ts"], event["dur"])
+            for event in trace
+            if (event["pid"], event["tid"]) == thread and event["name"] in names and "dur" in event
+        ),
+        key=lambda span: (span[0], -span[1]),
     )
-    # A task in which an animation frame begins is the first of its frame.
-    frames: list[float] = []
-    fired = iter(sorted(begins[thread]))
+
+
+def _begins(trace: Events, thread: tuple[int, int] | None, tasks: Spans) -> list[float]:
+    """Where frames begin: with the tasks in which an animation frame is fired."""
+    fired = iter(
+        sorted(
+            event["ts"]
+            for event in trace
+            if event["name"] == "FireAnimationFrame" and (event["pid"], event["tid"]) == thread
+        )
+    )
+    begins: list[float] = []
     fire = next(fired, None)
     for ts, duration in tasks:
         is_first = False
@@ -34,10 +72,17 @@ def frame_times(trace: Sequence[dict[str, Any]]) -> list[float]:
             is_first = is_first or fire >= ts
             fire = next(fired, None)
         if is_first:
-            frames.append(0.0)
-        if frames:
-            frames[-1] += duration / 1000
-    # The last one is cut off.
+            begins.append(ts)
+    return begins
+
+
+def _by_frame(begins: list[float], spans: Spans) -> list[float]:
+    """ms of the spans that begin in each frame; the last one is cut off."""
+    frames = [0.0] * len(begins)
+    for ts, duration in spans:
+        frame = bisect_right(begins, ts) - 1
+        if frame >= 0:
+            frames[frame] += duration / 1000
     return frames[:-1]
 
 

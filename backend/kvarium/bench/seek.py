@@ -94,7 +94,8 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
 
 
 def state_at_end(path: Path) -> dict[str, Any]:
-    """What the latest session of a file is: its id and size, and of its blocks how many were ever allocated and hold content.
+    """What the latest session of a file is: its id and size, and of its blocks which was freed last, and how many were
+    ever allocated and hold content.
 
     The last state is folded from the keyframe of a seek, and its digest compared; raises :class:`KvariumError` where it differs.
     """
@@ -123,6 +124,7 @@ def state_at_end(path: Path) -> dict[str, Any]:
         "operations": row["operations"],
         "steps": row["last_step"] + 1,
         "allocated": int(np.count_nonzero(np.asarray(fold.state.blocks.generation))),
+        "last_freed": int(np.nanargmax(np.asarray(fold.state.blocks.ticket))),
         "holding_content": int(np.count_nonzero(np.asarray(fold.state.blocks.content) != NONE)),
     }
 

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from kvarium.bench.live import live
 from kvarium.bench.started import Started, failed, started
 from kvarium.errors import KvariumError
 
@@ -45,16 +46,11 @@ def watch(viewers: int, blocks: int, step_ms: float, seconds: float) -> Watched:
 
     Raises :class:`KvariumError` when the engine or a viewer ends before.
     """
-    engine = ("--runner", "null", "--num-gpu-blocks-override", str(blocks), "--step-ms", str(step_ms))
     with tempfile.TemporaryDirectory(prefix="kvarium-bench-") as place:
         folder = Path(place)
-        log, db = folder / "server.log", ("--db", str(folder / "live.db"), "--port", "0")
-        with (
-            (folder / "server.out").open("w+") as said,
-            started("kvarium.cli", "serve", *engine, *db, log=log, output=said) as server,
-        ):
-            url = _session_url(server, folder / "server.out", log)
-            return _watch(server, url, viewers, seconds, folder)
+        with live(blocks, step_ms, folder) as found:
+            url = f"ws://{found.address}/api/sessions/{found.session}/live"
+            return _watch(found.server, url, viewers, seconds, folder)
 
 
 def _watch(server: Started, url: str, viewers: int, seconds: float, folder: Path) -> Watched:
@@ -92,21 +88,6 @@ def _watch(server: Started, url: str, viewers: int, seconds: float, folder: Path
         memory_before=before,
         memory_peak=peak,
     )
-
-
-def _session_url(server: Started, said: Path, log: Path) -> str:
-    """Where the session is watched, once its engine is linked."""
-    deadline = time.monotonic() + _READY_SECONDS
-    while time.monotonic() < deadline:
-        if server.poll() is not None:
-            raise failed("the live engine did not run", server, log)
-        lines = said.read_text().splitlines()
-        linked = [line.split("session ")[1].split(",")[0] for line in lines if "linked after" in line]
-        if linked:
-            address = lines[0].split("http://")[1].strip("/")
-            return f"ws://{address}/api/sessions/{linked[0]}/live"
-        time.sleep(0.05)
-    raise KvariumError(f"the live engine was not linked within {_READY_SECONDS:.0f} s")
 
 
 def _resident(pid: int) -> int:

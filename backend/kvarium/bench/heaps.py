@@ -2,15 +2,18 @@
 
 import json
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from playwright.sync_api import Page
+from kvarium.errors import KvariumError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 
 class Heaps:
     """The heaps of a page and its workers, asked over Chromium's own protocol."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: "Page") -> None:
         self._page = page
         self._workers: list[str] = []
         self._answers: dict[int, dict[str, Any]] = {}
@@ -37,7 +40,8 @@ class Heaps:
         self._page_session.send("Target.sendMessageToTarget", {"sessionId": worker, "message": message})
         deadline = time.monotonic() + 30
         while self._asked not in self._answers:
-            assert time.monotonic() < deadline, f"the page's worker did not answer {method}"
+            if time.monotonic() > deadline:
+                raise KvariumError(f"the page's worker did not answer {method} within 30 s")
             self._page.wait_for_timeout(10)
         result: dict[str, Any] = self._answers.pop(self._asked)["result"]
         return result

@@ -1,0 +1,127 @@
+"""How long it takes until a recording can be read in the page, what the page weighs, and what it asks for afterwards.
+
+address ──▶ page, script, worker ──▶ session, seek to its end ──▶ fold, digest compared ──▶ map drawn ──▶ next frame
+└───────────────────────────────────────────── open_ms ──────────────────────────────────────────────────┘
+            └── initial_kb ──┘  as they came over the wire, compressed
+"""
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page, require_page
+from kvarium.bench.main_thread import percentiles
+from kvarium.bench.viewed import viewed
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page, Request, Response
+
+_STEPS_BACK = 20
+_CHANGES = 20
+
+_OPENED = """() => {
+  let resolve;
+  window.kvariumOpened = new Promise((done) => { resolve = done; });
+  const look = (frame) => {
+    const shown = window.kvarium?.mapShown();
+    if (shown?.settled && shown.verified && shown.frame < frame) resolve(performance.now());
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+_WHEN_OPENED = """seconds => Promise.race([
+  window.kvariumOpened,
+  new Promise((_, reject) => setTimeout(() => reject(new Error(`the page was not open within ${seconds} s`)), seconds * 1000)),
+])"""
+
+_PRESSED = """key => new Promise((resolve) => {
+  const before = window.kvarium.mapShown();
+  const began = performance.now();
+  const look = (frame) => {
+    const shown = window.kvarium.mapShown();
+    const isElsewhere = shown.record !== before.record && shown.settled && shown.verified;
+    if ((isElsewhere && shown.frame < frame) || performance.now() - began > 3000)
+      resolve(isElsewhere ? performance.now() - began : null);
+    else requestAnimationFrame(look);
+  };
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  requestAnimationFrame(look);
+})"""
+
+
+class Opened(NamedTuple):
+    """``scrub_requests``: what was asked of the server while the view moved within what was loaded; ``change_ms`` is of
+    previous and next change of a selected block."""
+
+    open_ms: float
+    initial_kb: float
+    scrub_requests: int
+    change_ms: dict[str, float] | None
+
+
+def measure_opening(file: Path, session: str, block: int) -> Opened:
+    """Open a session of ``file`` in a fresh browser, and go through the changes of ``block``. Raises :class:`NotMeasuredError` where there is no browser or page."""
+    with (
+        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
+        viewed(file, Path(folder)) as url,
+        open_page() as (_, page),
+    ):
+        answers: list[Response] = []
+        page.context.on("response", lambda answer: answers.append(answer))
+        page.add_init_script(f"({_OPENED})()")
+        address = f"{url}/?session={session}"
+        page.goto(address)
+        require_page(page)
+        open_ms = float(page.evaluate(_WHEN_OPENED, ANSWER_SECONDS))
+        weight = sum(_body_bytes(answer) for answer in answers if not _is_api(answer.url))
+        page.evaluate(READY, ANSWER_SECONDS)
+        page.wait_for_timeout(1000)
+        return Opened(
+            round(open_ms), round(weight / 1000, 1), _scrub(page), _changes(page, f"{address}&block={block}")
+        )
+
+
+def _is_api(url: str) -> bool:
+    return urlsplit(url).path.startswith("/api/")
+
+
+def _body_bytes(answer: "Response") -> int:
+    return int(answer.request.sizes()["responseBodySize"])
+
+
+def _scrub(page: "Page") -> int:
+    """Go back and on again by single steps; how often the page asked the server for anything."""
+    asked: list[str] = []
+
+    def count(request: "Request") -> None:
+        # The list of sessions is looked at for a newer one, whatever the view does.
+        if urlsplit(request.url).path != "/api/sessions":
+            asked.append(request.url)
+
+    # The steps before the end come with the first frames ahead of it.
+    for _ in range(_STEPS_BACK):
+        page.keyboard.press(",")
+        page.evaluate(READY, ANSWER_SECONDS)
+    page.wait_for_timeout(500)
+    page.on("request", count)
+    for key in ("." * _STEPS_BACK, "," * _STEPS_BACK):
+        for each in key:
+            page.keyboard.press(each)
+            page.evaluate(READY, ANSWER_SECONDS)
+    page.remove_listener("request", count)
+    return len(asked)
+
+
+def _changes(page: "Page", address: str) -> dict[str, float] | None:
+    """ms from the key of the previous change of a block to its picture; None: there was none to go to."""
+    page.goto(address)
+    page.evaluate(READY, ANSWER_SECONDS)
+    page.keyboard.press("End")
+    page.evaluate(READY, ANSWER_SECONDS)
+    page.wait_for_timeout(500)
+    times: list[float] = []
+    while len(times) < _CHANGES and (took := page.evaluate(_PRESSED, "[")) is not None:
+        times.append(took)
+    return percentiles(times) if times else None

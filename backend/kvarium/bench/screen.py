@@ -1,0 +1,167 @@
+"""``kvarium bench screen``: what the page costs and how soon it shows what the engine did, live, dragged, and when it opens.
+
+    null runner, 20,000 operations/s ──▶ kvarium serve ──▶ Chromium      script a frame, frames/s, age of the drawn state, pixels
+    the recording of `kvarium bench seek` ──▶ kvarium view ──▶ Chromium  opening, weight, dragged through, previous change
+    null runner ──▶ kvarium serve ──▶ Chromium, ten minutes              what the page holds on to
+
+The parts run one after the other. The map is drawn by the CPU (software GL), so these are the figures of a machine without a card.
+"""
+
+import json
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from kvarium.errors import InvalidValueError
+from kvarium.recording_options import AsJson, say
+
+Note = Callable[[str], None]
+
+OPERATIONS_PER_S = 20_000
+
+
+class Size(NamedTuple):
+    """``pools`` are watched live for ``seconds`` each; the recording has ``blocks`` and ``steps``; ``minutes`` of memory."""
+
+    pools: tuple[int, ...]
+    seconds: float
+    blocks: int
+    steps: int
+    drag_seconds: float
+    minutes: float
+
+
+SIZES = {
+    "small": Size((512,), 3.0, 4096, 400, 2.0, 0.05),
+    "full": Size((512, 100_000, 1_000_000), 20.0, 1_000_000, 29_500, 12.0, 10.0),
+}
+"""``full``: pools of up to 1,000,000 blocks, a recording of 10,000,000 operations, and ten minutes of memory."""
+
+_MEMORY_BLOCKS = 100_000
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("screen", help="The page: script a frame, age of what is drawn, opening, memory.")(screen)
+
+
+def screen(
+    size: Annotated[
+        str,
+        typer.Option(help="full: up to 1,000,000 blocks, 10,000,000 operations, 10 minutes; small: seconds."),
+    ] = "full",
+    as_json: AsJson = False,
+) -> None:
+    """Measure the page; what is not measured is null, and standard error says why."""
+    if size not in SIZES:
+        raise InvalidValueError(f"--size is {' or '.join(SIZES)}, not {size!r}")
+    found = measure(SIZES[size], _note)
+    say(json.dumps(found) if as_json else table(found))
+
+
+def _note(line: str) -> None:
+    print(f"kvarium bench screen: {line}", file=sys.stderr, flush=True)
+
+
+def measure(size: Size, note: Note) -> dict[str, Any]:
+    """All figures, as JSON tells them."""
+    from kvarium.bench.folding import NotMeasuredError
+
+    found: dict[str, Any] = {
+        "live": None,
+        "drag": None,
+        "open_ms": None,
+        "initial_kb": None,
+        "scrub_requests": None,
+        "change_ms": None,
+        "heap_mb": None,
+        "recording": None,
+    }
+    try:
+        found["live"] = [_live(blocks, size.seconds, note) for blocks in size.pools]
+        found |= _recorded(size, note)
+        note(f"{size.minutes:g} minutes of memory, {_MEMORY_BLOCKS:,} blocks")
+        found["heap_mb"] = _memory(size.minutes)
+    except NotMeasuredError as error:
+        note(f"the page is not measured: {error}")
+    return found
+
+
+def _live(blocks: int, seconds: float, note: Note) -> dict[str, Any]:
+    from kvarium.bench.live import live, step_ms_for
+    from kvarium.bench.watched_page import see
+
+    step_ms = step_ms_for(OPERATIONS_PER_S, blocks)
+    note(f"live: {blocks:,} blocks, a step each {step_ms:g} ms")
+    with (
+        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
+        live(blocks, step_ms, Path(folder)) as session,
+    ):
+        seen = see(session, blocks, seconds)
+    note(_line(seen._asdict()))
+    return seen._asdict()
+
+
+def _recorded(size: Size, note: Note) -> dict[str, Any]:
+    from kvarium.bench.browser import measure_drag
+    from kvarium.bench.main_thread import percentiles, script_times
+    from kvarium.bench.opening import measure_opening
+    from kvarium.bench.recording import recording
+    from kvarium.bench.seek import state_at_end
+
+    note(f"the recording: {size.blocks:,} blocks, {size.steps:,} steps of the null runner's mix")
+    path = recording(size.steps, ("--num-gpu-blocks-override", str(size.blocks)))
+    facts = state_at_end(path)
+    opened = measure_opening(path, facts["session"], facts["last_freed"])
+    note(f"it is open after {opened.open_ms:g} ms; the page weighs {opened.initial_kb:g} kB")
+    trace = measure_drag(path, facts["session"], size.drag_seconds, note)
+    return {
+        **opened._asdict(),
+        "drag": {"script_ms": percentiles(script_times(trace))},
+        "recording": facts,
+    }
+
+
+def _memory(minutes: float) -> list[float]:
+    from kvarium.bench.live import live, step_ms_for
+    from kvarium.bench.watched_page import heaps_over
+
+    with (
+        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
+        live(_MEMORY_BLOCKS, step_ms_for(OPERATIONS_PER_S, _MEMORY_BLOCKS), Path(folder)) as session,
+    ):
+        return [round(held / 1e6, 1) for held in heaps_over(session, minutes)]
+
+
+def _line(seen: Mapping[str, Any]) -> str:
+    script, age = seen["script_ms"], seen["state_age_ms"]
+    return (
+        f"{seen['operations_per_s']:,} operations/s, {seen['fps']:g} frames/s, {seen['pictures_per_s']:g} pictures/s; script "
+        f"p50 {script['p50']:g}, p99 {script['p99']:g} ms; age p50 {age['p50']:g}, p95 {age['p95']:g} ms; "
+        f"{seen['pixels']['differ']} of {seen['pixels']['compared']:,} pixels differ from the fold"
+    )
+
+
+def table(found: Mapping[str, Any]) -> str:
+    """The figures for a person."""
+    from kvarium.bench.seek import told
+
+    rows = [(f"live, {seen['blocks']:,}", _line(seen)) for seen in found["live"] or ()]
+    drag, change, heap = found["drag"], found["change_ms"], found["heap_mb"]
+
+    def amount(value: float | None, unit: str) -> str:
+        return "not measured" if value is None else f"{value:,}{unit}"
+
+    rows += [
+        ("drag, script", told(None if drag is None else drag["script_ms"])),
+        ("opening", amount(found["open_ms"], " ms")),
+        ("weight", amount(found["initial_kb"], " kB, compressed")),
+        ("scrubbing", amount(found["scrub_requests"], " requests")),
+        ("previous change", told(change)),
+        ("memory", "not measured" if heap is None else " → ".join(f"{each:g}" for each in heap) + " MB"),
+    ]
+    return "\n".join(f"{name:<17} {value}" for name, value in rows)

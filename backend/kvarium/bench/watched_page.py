@@ -1,0 +1,134 @@
+"""What a page shows of a live engine, and how soon: watched from inside the page, and in Chromium's trace.
+
+    engine seals a record ──▶ link ──▶ server ──▶ page's worker folds it ──▶ page draws ──▶ the frame behind it
+    └──────────────────────────────── age of the drawn state ───────────────────────────────────────┘
+
+The engine and the browser are on one machine, so one clock tells both ends. A record that is drawn in a frame is
+counted in the next one, when its picture is on the way to the screen; records that no frame showed are in none.
+"""
+
+import json
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page, require_page
+from kvarium.bench.heaps import Heaps
+from kvarium.bench.live import LiveSession
+from kvarium.bench.main_thread import TRACED, Events, frame_times, percentiles, script_times
+from kvarium.errors import KvariumError
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+_SETTLE_SECONDS = 2.0
+_PIXEL_SAMPLES = 5
+
+_WATCH = """utcUs => {
+  const seen = { frames: 0, pictures: 0, ages: [] };
+  window.kvariumSeen = seen;
+  let last = null;
+  let drawn = null;
+  const age = (sealed) => seen.ages.push(performance.timeOrigin + performance.now() - utcUs / 1e3 - sealed / 1e6);
+  const look = (frame) => {
+    if (window.kvariumSeen !== seen) return;
+    seen.frames++;
+    if (drawn !== null) age(drawn);
+    drawn = null;
+    const shown = window.kvarium.mapShown();
+    const { record, time } = window.kvarium.position();
+    if (shown !== null && shown.record === record && record !== last) {
+      last = record;
+      seen.pictures++;
+      if (shown.frame < frame) age(time);
+      else drawn = time;
+    }
+    requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+_SEEN = "() => { const seen = window.kvariumSeen; window.kvariumSeen = null; return seen; }"
+
+_DIFFER = """() => {
+  const { rgba, expected } = window.kvarium.mapPixels();
+  let differ = 0;
+  for (let i = 0; i < expected.length; i++) if (String(rgba[i]) !== String(expected[i])) differ++;
+  return { compared: expected.length, differ };
+}"""
+
+
+class Seen(NamedTuple):
+    """Of one pool size. ``state_age_ms`` and the times of a frame are percentiles in ms; ``frame_ms`` is script, style, layout
+    and painting, ``script_ms`` script alone."""
+
+    blocks: int
+    operations_per_s: int
+    fps: float
+    pictures_per_s: float
+    script_ms: dict[str, float]
+    frame_ms: dict[str, float]
+    state_age_ms: dict[str, float]
+    pixels: dict[str, int]
+
+
+def see(session: LiveSession, blocks: int, seconds: float) -> Seen:
+    """Watch a live session for ``seconds``. Raises :class:`NotMeasuredError` where there is no browser or page."""
+    with open_page() as (browser, page):
+        utc_us = _open(page, session)
+        page.wait_for_timeout(1000 * _SETTLE_SECONDS)
+        browser.start_tracing(page=page, categories=list(TRACED))
+        page.evaluate(_WATCH, utc_us)
+        first = _counted(page)
+        began = time.monotonic()
+        page.wait_for_timeout(1000 * seconds)
+        seen = page.evaluate(_SEEN)
+        passed = time.monotonic() - began
+        operations = _counted(page) - first
+        trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
+        if seen["pictures"] < 2:
+            raise KvariumError(
+                f"in {seconds:g} s the page drew {seen['pictures']} pictures of the live session"
+            )
+        pixels = {"compared": 0, "differ": 0}
+        for _ in range(_PIXEL_SAMPLES):
+            told = page.evaluate(_DIFFER)
+            pixels = {name: pixels[name] + told[name] for name in pixels}
+            page.wait_for_timeout(200)
+        return Seen(
+            blocks=blocks,
+            operations_per_s=round(operations / passed),
+            fps=round(seen["frames"] / passed, 1),
+            pictures_per_s=round(seen["pictures"] / passed, 1),
+            script_ms=percentiles(script_times(trace)),
+            frame_ms=percentiles(frame_times(trace)),
+            state_age_ms=percentiles(seen["ages"]),
+            pixels=pixels,
+        )
+
+
+def heaps_over(session: LiveSession, minutes: float) -> list[int]:
+    """Bytes that the page and its worker hold, their garbage collected: at once, then each minute (or tenth of a shorter time)."""
+    with open_page() as (_, page):
+        heaps = Heaps(page)
+        _open(page, session)
+        page.wait_for_timeout(1000 * _SETTLE_SECONDS)
+        times = max(1, min(10, round(minutes)))
+        held = [heaps.held()]
+        for _ in range(times):
+            page.wait_for_timeout(60_000 * minutes / times)
+            held.append(heaps.held())
+        return held
+
+
+def _open(page: "Page", session: LiveSession) -> int:
+    """Open the session's page; the wall clock (µs since 1970) at 0 ns of it."""
+    page.goto(f"http://{session.address}/?session={session.session}")
+    require_page(page)
+    page.evaluate(READY, ANSWER_SECONDS)
+    row = page.evaluate("id => fetch(`/api/sessions/${id}`).then((answer) => answer.json())", session.session)
+    return int(row["started_utc_us"])
+
+
+def _counted(page: "Page") -> int:
+    """The operations that the view has seen."""
+    return int(page.evaluate("window.kvarium.position().op"))
