@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 
 from kvarium_engine.bench import ledger as bench
 from kvarium_engine.bench.ledger_cost import Trial, Unrecorded, compare, told_spread
+from kvarium_engine.bench.longest_call import Hits, longest_call
 from kvarium_engine.bench.pool_race import Ours, Race, prompts_of
 from kvarium_engine.bench.schedule_time import Sizes, schedule_times
 from kvarium_engine.bench.steady_load import Load
+from kvarium_engine.memory.free_queue import FreeQueue
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import Cause
@@ -82,6 +84,26 @@ def test_scheduling_is_timed_for_each_size_and_evicts_in_each() -> None:
         assert 0 < each["p50"] <= each["p99"]
 
 
+def test_the_longest_call_of_the_free_queue_is_found_in_all_of_its_calls(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain, calls = FreeQueue.append, 0
+
+    def slow_once(self: FreeQueue, block: int) -> float:
+        nonlocal calls
+        calls += 1
+        until = time.thread_time() + (0.03 if calls == 700 else 0)
+        while time.thread_time() < until:
+            pass
+        return plain(self, block)
+
+    monkeypatch.setattr(FreeQueue, "append", slow_once)
+    found = longest_call(Hits(blocks=500, hits=1_000))
+    assert (found["calls"], calls) == (2_000, 1_000)
+    assert found["longest_ms"] >= 30
+    assert found["mean_us"] * 2_000 >= 30_000
+
+
 def test_a_spread_is_the_median_and_nine_tenths() -> None:
     assert told_spread([float(value) for value in range(100, -1, -1)]) == {"p50": 50, "p5": 5, "p95": 95}
 
@@ -103,6 +125,7 @@ def test_the_command_prints_one_object_with_null_for_what_is_not_here(
     assert "kvarium bench ledger: step_percent is null: " in done.stderr
     shown = bench.table(facts)
     assert "64 sequences: the ledger takes" in shown
+    assert "the free queue of 20,000 blocks: the longest of 60,000 calls" in shown
     assert "100,000" in shown.splitlines()[-1]
 
 

@@ -2,10 +2,13 @@
 
 import math
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from kvarium_engine.memory.free_queue import BrokenQueueError, FreeQueue
+from kvarium_engine.memory import free_queue
+from kvarium_engine.memory.free_queue import PIECE, BrokenQueueError, FreeQueue
 
 
 def queue_of(blocks: int) -> tuple[FreeQueue, list[float]]:
@@ -106,7 +109,11 @@ def test_it_refuses_more_than_it_has_and_doubled_or_absent_blocks_and_stays_as_i
     assert queue.walk() == [1, 2]
 
 
-def test_it_follows_a_plain_list_through_thousands_of_random_moves(rng: random.Random) -> None:
+@pytest.mark.parametrize("piece", [1, 4, 16, PIECE])
+def test_it_follows_a_plain_list_through_thousands_of_random_moves(
+    rng: random.Random, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(free_queue, "PIECE", piece)
     queue, tickets = queue_of(40)
     plain, out = list(range(40)), []
     for _ in range(4000):
@@ -143,6 +150,7 @@ def test_it_follows_a_plain_list_through_thousands_of_random_moves(rng: random.R
         assert queue.walk() == plain
         assert [tickets[block] for block in plain] == sorted(tickets[block] for block in plain)
         assert len(queue) == len(plain)
+        assert entries(queue) <= 2 * len(plain) + 2 * piece
 
 
 @pytest.mark.parametrize("column", ["_order", "_places"])
@@ -168,14 +176,58 @@ def test_two_blocks_that_changed_places_are_noticed_by_their_tickets() -> None:
     assert raised.value.args[1] == [0, 1]
 
 
+def entries(queue: FreeQueue) -> int:
+    """How many entries the queue has, stale ones and those left of the head included."""
+    return len(queue._front) + sum(len(order) for order, _ in queue._pieces.values())
+
+
 def test_hits_without_an_allocation_leave_no_more_entries_than_there_is_room_for() -> None:
     queue, _ = queue_of(100)
-    for turn in range(5000):
+    for turn in range(50_000):
         block = turn * 7 % 100
         queue.remove(block)
         queue.append(block)
-    assert len(queue._order) <= 2 * 100 + 1025
-    assert queue.walk() == [turn * 7 % 100 for turn in range(4900, 5000)]
+    assert entries(queue) <= 2 * 100 + 2 * PIECE
+    assert len(queue._line) <= 3 * PIECE, "pieces that have nothing left leave the line, too"
+    assert queue.walk() == [turn * 7 % 100 for turn in range(49_900, 50_000)]
+
+
+class Counted(list[float]):
+    """A column of tickets that counts how often one is read: whoever looks at an entry reads its block's."""
+
+    reads = 0
+
+    def __getitem__(self, at):  # type: ignore[no-untyped-def, override]
+        self.reads += 1
+        return super().__getitem__(at)
+
+
+def test_no_single_call_looks_at_more_entries_than_a_few_pieces_have(rng: random.Random) -> None:
+    blocks = 40 * PIECE
+    tickets = Counted([0.0] * blocks)
+    queue = FreeQueue(tickets)
+    longest = 0
+
+    def call(verb: Callable[..., Any], *arguments: Any) -> Any:
+        nonlocal longest
+        tickets.reads = 0
+        found = verb(*arguments)
+        longest = max(longest, tickets.reads)
+        return found
+
+    for _ in range(3 * blocks):
+        block = rng.randrange(blocks)
+        call(queue.remove, block)
+        call(queue.append, block)
+    assert longest <= 2 * PIECE, "hits all over the queue"
+    assert entries(queue) <= 2 * blocks + 2 * PIECE
+    order = queue.walk()
+    for start in range(0, blocks // 2, 32):
+        call(queue.remove_n, order[start : start + 32])
+    assert call(queue.popleft)[0] == order[blocks // 2], "behind a long run of stale entries"
+    assert call(queue.popleft_n, 4)[0] == order[blocks // 2 + 1 : blocks // 2 + 5]
+    assert call(queue.prepend_n, order[:32]) == list(range(-32, 0))
+    assert longest <= 2 * PIECE
 
 
 def test_what_was_taken_is_forgotten_and_what_comes_to_the_head_finds_room() -> None:
@@ -190,7 +242,7 @@ def test_what_was_taken_is_forgotten_and_what_comes_to_the_head_finds_room() -> 
         assert queue.popleft()[0] == blocks[1000]
         queue.append(blocks[1000])
     assert len(queue.walk()) == 3000
-    assert len(queue._order) < 3 * 3000 + 2048
+    assert entries(queue) < 3000 + 2 * PIECE
 
 
 def test_a_queue_of_a_million_blocks_starts_at_once_and_takes_one_from_the_middle() -> None:

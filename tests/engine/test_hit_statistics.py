@@ -50,7 +50,7 @@ def test_a_request_that_is_looked_up_again_and_again_while_it_waits_counts_once(
     engine.pool.cache.lookup = counted  # type: ignore[method-assign]
     for _ in range(20):
         engine.step()
-        engine.pool.queue.entered += 1  # as if a block had come back: it is worth another look
+        engine.pool.queue._blocks -= 1  # as if a block had come back: it is worth another look
     assert blocked.state == "waiting"
     assert looked_up == 20
     assert [d.reason for d in engine.decisions(Waiting)] == ["blocks"]

@@ -3,6 +3,7 @@
     a step with a model      the ledger's time on the engine's thread ÷ the step's time
     a step of 256 sequences  the same, absolutely, without a model                          :mod:`.ledger_cost`
     the pool                 operations a second, against vLLM's BlockPool                  :mod:`.pool_race`
+    the free queue           the longest call, in a pool of a million blocks                :mod:`.longest_call`
     scheduling               of a step of 256 sequences, with more and more blocks          :mod:`.schedule_time`
 
 All times are CPU times of the engine's thread, of halves that take turns in one process; the ratios are of the same process too.
@@ -18,6 +19,7 @@ from kvarium_engine.bench.columns import columns
 from kvarium_engine.bench.commands import MODEL, AsJson, print_facts, refusals_of, size_named
 from kvarium_engine.bench.ledger_cost import Trial, compare
 from kvarium_engine.bench.loading import load_for_bench
+from kvarium_engine.bench.longest_call import Hits, longest_call
 from kvarium_engine.bench.pool_race import BLOCKS_A_CALL, Race, race
 from kvarium_engine.bench.schedule_time import Sizes as Pools
 from kvarium_engine.bench.schedule_time import schedule_times
@@ -39,6 +41,7 @@ class Sizes(NamedTuple):
     model: Trial
     steps: Trial
     race: Race
+    queue: Hits
     pools: Pools
 
 
@@ -50,12 +53,14 @@ SIZES = {
         Trial(256, Load(8, 24, 8), rounds=3, steps=3, warm_up=4),
         Trial(4_000, Load(64, 128, 32), rounds=6, steps=5, warm_up=20),
         Race(blocks=512, coming=1_024, rounds=3),
+        Hits(blocks=20_000, hits=30_000),
         Pools((NUM_BLOCKS,), Load(64, 128, 32), steps=40, warm_up=20),
     ),
     "full": Sizes(
         Trial(1_024, _EIGHT, rounds=16, steps=4, warm_up=24),
         Trial(NUM_BLOCKS, _MANY, rounds=80, steps=20, warm_up=192),
         Race(blocks=8_192, coming=16_384, rounds=15),
+        Hits(blocks=1_000_000, hits=1_300_000),
         Pools((10_000, NUM_BLOCKS, 1_000_000), _MANY, steps=600, warm_up=192),
     ),
 }
@@ -69,6 +74,8 @@ def measure(sizes: Sizes, model: str | None, report: Report = lambda done, now: 
     steps = compare(sizes.steps, NullRunner)
     report(0.6, "the pool beside vLLM's")
     pools = _races(sizes.race)
+    report(0.75, "the free queue")
+    queue = longest_call(sizes.queue)
     report(0.8, "scheduling")
     times = schedule_times(sizes.pools)
     scheduled = next(each for each in times if each["num_gpu_blocks"] == NUM_BLOCKS)
@@ -80,6 +87,7 @@ def measure(sizes: Sizes, model: str | None, report: Report = lambda done, now: 
         "model": with_model,
         "steps": steps,
         "pools": pools,
+        "free_queue": queue,
         "schedule": times,
     }
 
@@ -141,6 +149,14 @@ def table(facts: dict[str, Any]) -> str:
             told = [f"{each[f'{name}_per_s'] / 1e6:.2f} M/s" for name in ("kvarium", "vllm")]
             rows.append([n, *told, f"{ratio['p50']:.2f}", f"{ratio['p5']:.2f} … {ratio['p95']:.2f}"])
         lines += ["pool operations a second, the ledger on, vLLM's events off", "", *columns(rows), ""]
+    queue = facts["free_queue"]
+    lines += [
+        (
+            f"the free queue of {queue['blocks']:,} blocks: the longest of {queue['calls']:,} calls takes "
+            f"{queue['longest_ms']:.3f} ms, the mean {queue['mean_us']:.2f} µs"
+        ),
+        "",
+    ]
     rows = [["blocks", "schedule, median", "99 of 100"]]
     rows += [
         [f"{each['num_gpu_blocks']:,}", f"{each['p50']:.3f} ms", f"{each['p99']:.3f} ms"]

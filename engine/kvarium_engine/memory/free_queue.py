@@ -1,16 +1,20 @@
 """The free queue: which block is taken next.
 
-    order     ┄  │ 14 │ 31 │  9 │ 22 │  5 │          blocks, each where it came in; what was taken is left of the head
-    places    ┄  │ −1 │  7 │  8 │  9 │ 12 │          the ticket that it got there
-                   ▲         ╎             ▲
-                   head      stale         tail: a freed block comes here, a sequence's blocks tail first
-                   allocation takes here
+    front   ┄ 31 │ 14 ▶                              blocks that were put before the head: a stack, which goes first
+    pieces  │ 40 │ 41 │ … │    │ 9 │  │ … │  │ 22 │ 5 │ ◀ tail: a freed block comes here, a sequence's blocks tail first
+              ▲         stale ╯           1,024 tickets a piece
+              head: allocation takes here when the front is empty
 
 Why not a deque? A prefix hit takes a block out of the *middle*: in a deque that is O(n), and at a million blocks
 a hit would cost milliseconds. Here nothing is moved: the block's ticket is taken away, so that its entry is **stale**, as it
-tells another ticket than its block has; whoever comes to it at the head goes past it. Before there are more stale
-entries than others they are cleared out, so that a call costs O(1) a block in the long run. Runs of blocks are
-slices of flat lists of numbers: the interpreter moves many at once, and the garbage collector has nothing to walk.
+tells another ticket than its block has; whoever comes to it at the head goes past it. A **piece** holds the entries
+whose tickets are of one range, so a ticket tells where its entry is. Before more than half of a piece is stale it is cleared
+out by itself, and one that has nothing left is dropped: a call costs O(1) a block in the long run, and no single one
+more than some pieces do, however long the queue is. Runs of blocks are slices of flat lists of numbers: the interpreter
+moves many at once, and the garbage collector has little to walk.
+
+Only blocks without a label are put before the head, and no hit takes those out, so the front is a plain stack. Whoever takes
+one out of it all the same has it closed up at once.
 
 The order of eviction is the order of the queue: least recently freed first, and within one sequence its last block
 first, as a block is of no use once an earlier one of its prefix is gone.
@@ -19,14 +23,16 @@ Each queued block has a **ticket**, its place as a number: it grows at the tail,
 a block that is not queued. Tickets ascend from head to tail, so a mirror needs them and nothing else.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
 from itertools import compress, islice
-from operator import lt
+from operator import lt, neg
 
 NO_TICKET = float("nan")
 
-_SLACK = 1024
-"""Entries that may be stale, or left of the head, before anything is cleared out."""
+PIECE = 1024
+"""Tickets of a piece."""
 
 
 class BrokenQueueError(Exception):
@@ -37,35 +43,62 @@ class FreeQueue:
     """An ordered set of block numbers: taken from the head, put at both ends, removed anywhere.
 
     ``tickets`` is the pool's column of tickets (a value a block), which the queue keeps; a place is a whole number.
-    ``entered`` counts the blocks that ever came back to it. At the start all blocks are queued in the order of their
-    numbers, with their numbers as tickets.
+    At the start all blocks are queued in the order of their numbers, with their numbers as tickets.
     """
 
     __slots__ = (
+        "_blocks",
+        "_front",
+        "_front_places",
+        "_front_ticket",
         "_head",
-        "_head_ticket",
+        "_line",
+        "_number",
         "_order",
+        "_pieces",
         "_places",
+        "_room",
+        "_tail",
+        "_tail_places",
         "_tail_ticket",
         "_ticket",
-        "entered",
         "size",
     )
 
     def __init__(self, tickets: list[float]) -> None:
         blocks = len(tickets)
-        self._order = list(range(blocks))
-        self._places: list[float] = list(self._order)
-        self._head = 0
+        numbers = list(range(blocks))
+        tickets[:] = numbers
         self._ticket = tickets
-        tickets[:] = self._places
-        self._head_ticket = -1
+        self._blocks = blocks
+        self._front: list[int] = []
+        self._front_places: list[float] = []
+        """The stack of what was put before the head, its top last."""
+        self._front_ticket = -1
+        self._pieces: dict[float, tuple[list[int], list[float]]] = {}
+        """By its number (its first ticket ÷ ``PIECE``): the blocks of a piece and their places, from head to tail."""
+        self._room: dict[float, int] = {}
+        """Of each piece: how many more of its entries may become stale until it is cleared out."""
+        self._line: deque[int] = deque()
+        """The numbers of the pieces behind the first one; those that were dropped among them are passed."""
+        for start in range(0, blocks + 1, PIECE):
+            part = numbers[start : start + PIECE]
+            self._tail, self._tail_places = part, list[float](part)
+            self._open(start // PIECE)
         self._tail_ticket = blocks
         self.size = blocks
-        self.entered = 0
+        self._number = self._line.popleft()
+        self._order, self._places = self._pieces[self._number]
+        self._head = 0
+        """The entry of the first piece that is taken next."""
 
     def __len__(self) -> int:
         return self.size
+
+    @property
+    def entered(self) -> int:
+        """How many blocks ever came back to it."""
+        return self._tail_ticket - self._blocks - 1 - self._front_ticket
 
     # -- out of it ----------------------------------------------------------------------------------------------
 
@@ -75,51 +108,71 @@ class FreeQueue:
         The caller has checked that so many are queued: asserted here, and nothing is changed when not.
         """
         assert 0 <= n <= self.size, f"{n} blocks asked of a free queue of {self.size}"
+        if self._front:
+            return self._from_front(n)
         head, ticket = self._head, self._ticket
         end = head + n
         blocks, tickets = self._order[head:end], self._places[head:end]
         for taken, (block, place) in enumerate(zip(blocks, tickets)):
             if ticket[block] != place:
-                more, their_tickets, end = self._past_stale(head + taken, n - taken)
-                blocks[taken:], tickets[taken:] = more, their_tickets
+                del blocks[taken:], tickets[taken:]
                 break
             ticket[block] = NO_TICKET
-        self._head = end
+        if len(blocks) == n:
+            self._head = end
+        else:
+            self._head = head + len(blocks)
+            self._past_stale(blocks, tickets, n)
         self.size -= n
-        if end > _SLACK and 2 * end > len(self._order):
-            self._trim()
         return blocks, tickets
 
     def popleft(self) -> tuple[int, float]:
         """Take one block from the head: the block and the ticket that it had."""
-        head, ticket = self._head, self._ticket
-        assert self.size, "1 blocks asked of a free queue of 0"
-        block, place = self._order[head], self._places[head]
-        if ticket[block] != place:
-            (block,), (place,), head = self._past_stale(head, 1)
-        else:
-            ticket[block] = NO_TICKET
-            head += 1
-        self._head = head
-        self.size -= 1
-        if head > _SLACK and 2 * head > len(self._order):
-            self._trim()
+        head, order, ticket = self._head, self._order, self._ticket
+        if head < len(order) and not self._front:
+            block, place = order[head], self._places[head]
+            if ticket[block] == place:
+                ticket[block] = NO_TICKET
+                self._head = head + 1
+                self.size -= 1
+                return block, place
+        (block,), (place,) = self.popleft_n(1)
         return block, place
 
-    def _past_stale(self, at: int, n: int) -> tuple[list[int], list[float], int]:
-        """The first ``n`` blocks from the entry ``at`` on, with the tickets that they had, and the entry behind them."""
-        order, places, ticket = self._order, self._places, self._ticket
-        blocks: list[int] = []
-        tickets: list[float] = []
+    def _from_front(self, n: int) -> tuple[list[int], list[float]]:
+        """``n`` blocks, the first of them off the stack."""
+        own = max(0, len(self._front) - n)
+        blocks, tickets = self._front[: -n - 1 : -1], self._front_places[: -n - 1 : -1]
+        ticket = self._ticket
+        for block, place in zip(blocks, tickets):
+            assert ticket[block] == place, f"block {block} has the ticket {ticket[block]}, not {place}"
+            ticket[block] = NO_TICKET
+        del self._front[own:], self._front_places[own:]
+        self.size -= len(blocks)
+        if len(blocks) < n:
+            more, theirs = self.popleft_n(n - len(blocks))
+            blocks += more
+            tickets += theirs
+        return blocks, tickets
+
+    def _past_stale(self, blocks: list[int], tickets: list[float], n: int) -> None:
+        """``blocks`` that were taken become ``n``, with their ``tickets``, past stale entries and to further pieces."""
+        ticket, head = self._ticket, self._head
+        order, places = self._order, self._places
         while len(blocks) < n:
-            assert at < len(order), f"a free queue of {self.size} has {len(blocks)} blocks"
-            block, place = order[at], places[at]
+            if head == len(order):
+                assert self._line, f"a free queue of {self.size} has {len(blocks)} blocks"
+                del self._pieces[self._number], self._room[self._number]
+                self._first()
+                order, places, head = self._order, self._places, 0
+                continue
+            block, place = order[head], places[head]
             if ticket[block] == place:
                 blocks.append(block)
                 tickets.append(place)
                 ticket[block] = NO_TICKET
-            at += 1
-        return blocks, tickets, at
+            head += 1
+        self._head = head
 
     def remove(self, block: int) -> float:
         """Take one block out of the middle (a prefix hit): the ticket that it had."""
@@ -127,8 +180,10 @@ class FreeQueue:
         assert place is not NO_TICKET, f"block {block} is not in the free queue"
         self._ticket[block] = NO_TICKET
         self.size -= 1
-        if len(self._order) - self._head > 2 * self.size + _SLACK:
-            self._clear_out()
+        if place < 0:
+            self._close_up(place)
+        else:
+            self._lapse(place // PIECE, 1)
         return place
 
     def remove_n(self, blocks: Sequence[int]) -> list[float]:
@@ -141,8 +196,15 @@ class FreeQueue:
             tickets.append(place)
             ticket[block] = NO_TICKET
         self.size -= len(tickets)
-        if len(self._order) - self._head > 2 * self.size + _SLACK:
-            self._clear_out()
+        number = min(tickets, default=-1) // PIECE
+        if number >= 0 and number == max(tickets) // PIECE:
+            self._lapse(number, len(tickets))
+            return tickets
+        for place in tickets:
+            if place < 0:
+                self._close_up(place)
+        for number, count in Counter(place // PIECE for place in tickets if place >= 0).items():
+            self._lapse(number, count)
         return tickets
 
     # -- into it ------------------------------------------------------------------------------------------------
@@ -152,36 +214,35 @@ class FreeQueue:
         place, ticket = self._tail_ticket, self._ticket
         assert ticket[block] is NO_TICKET, f"block {block} is in the free queue already"
         ticket[block] = place
-        self._order.append(block)
-        self._places.append(place)
-        self._tail_ticket = place + 1
+        self._tail.append(block)
+        self._tail_places.append(place)
+        self._tail_ticket = behind = place + 1
         self.size += 1
-        self.entered += 1
+        if not behind % PIECE:
+            self._next(behind)
         return place
 
     def append_n(self, blocks: Sequence[int]) -> list[float]:
         """Put blocks behind the tail, the first of them first: their tickets."""
         place = self._tail_ticket
         tickets = self._enter(blocks, place)
-        self._order += blocks
-        self._places += tickets
         self._tail_ticket = place + len(tickets)
+        done, room = 0, PIECE - place % PIECE
+        while len(tickets) - done >= room:
+            self._tail += blocks[done : done + room]
+            self._tail_places += tickets[done : done + room]
+            done, room = done + room, PIECE
+            self._next(place + done)
+        self._tail += blocks[done:] if done else blocks
+        self._tail_places += tickets[done:] if done else tickets
         return tickets
 
     def prepend_n(self, blocks: Sequence[int]) -> list[float]:
         """Put blocks before the head, so that the first of them is the next to go: their tickets."""
-        count = len(blocks)
-        tickets = self._enter(blocks, self._head_ticket - count + 1)
-        if self._head < count:
-            room = count + _SLACK + self.size // 2
-            self._order[: self._head] = [0] * room
-            self._places[: self._head] = [NO_TICKET] * room
-            self._head = room
-        head = self._head - count
-        self._order[head : self._head] = blocks
-        self._places[head : self._head] = tickets
-        self._head = head
-        self._head_ticket -= count
+        self._front_ticket -= len(blocks)
+        tickets = self._enter(blocks, self._front_ticket + 1)
+        self._front += blocks[::-1]
+        self._front_places += tickets[::-1]
         return tickets
 
     def _enter(self, blocks: Sequence[int], place: int) -> list[float]:
@@ -192,28 +253,67 @@ class FreeQueue:
             assert ticket[block] is NO_TICKET, f"block {block} is in the free queue already"
             ticket[block] = each
         self.size += len(tickets)
-        self.entered += len(tickets)
         return tickets
 
-    # -- room ---------------------------------------------------------------------------------------------------
+    # -- pieces -------------------------------------------------------------------------------------------------
 
-    def _trim(self) -> None:
-        """Forget what is left of the head, but for some room for blocks that come there."""
-        cut = self._head - _SLACK // 2
-        del self._order[:cut]
-        del self._places[:cut]
-        self._head -= cut
+    def _open(self, number: int) -> None:
+        """The tail's lists are the piece ``number``."""
+        self._pieces[number] = self._tail, self._tail_places
+        self._room[number] = (PIECE + 1) // 2
+        self._line.append(number)
 
-    def _clear_out(self) -> None:
-        """Forget stale entries, and what is left of the head."""
-        order, places = self._entries()
-        self._order, self._places, self._head = order, places, 0
+    def _next(self, place: int) -> None:
+        """The tail's piece is full, and a new one begins with the ticket ``place``."""
+        self._tail, self._tail_places = [], []
+        self._open(place // PIECE)
 
-    def _entries(self) -> tuple[list[int], list[float]]:
-        """The entries that are not stale, from head to tail: blocks and places."""
-        order, places, ticket = self._order[self._head :], self._places[self._head :], self._ticket
+    def _first(self) -> None:
+        """The next piece of the line becomes the one where the head is."""
+        while (number := self._line.popleft()) not in self._pieces:
+            pass
+        self._number, self._head = number, 0
+        self._order, self._places = self._pieces[number]
+
+    def _close_up(self, place: float) -> None:
+        """The entry of the front with this ticket goes."""
+        at = bisect_left(self._front_places, -place, key=neg)
+        assert self._front_places[at] == place, f"no entry of the free queue has the ticket {place}"
+        del self._front[at], self._front_places[at]
+
+    def _lapse(self, number: float, count: int) -> None:
+        """So many more entries of a piece are stale."""
+        self._room[number] = left = self._room[number] - count
+        if left <= 0:
+            self._clear_out(number)
+
+    def _clear_out(self, number: float) -> None:
+        """Forget the stale entries of a piece, and what is left of the head; a piece that has nothing left is dropped."""
+        order, places = self._pieces[number]
+        here = number == self._number
+        order[:], places[:] = self._live(order, places, self._head if here else 0)
+        if here:
+            self._head = 0
+        if order or here or order is self._tail:
+            self._room[number] = (len(order) + 1) // 2 if order is not self._tail else (PIECE + 1) // 2
+            return
+        del self._pieces[number], self._room[number]
+        if len(self._line) > 2 * len(self._pieces) + PIECE:
+            self._line = deque(each for each in self._line if each in self._pieces)
+
+    def _live(self, order: list[int], places: list[float], head: int = 0) -> tuple[list[int], list[float]]:
+        """Of entries those that are not stale, from ``head`` on: blocks and places."""
+        order, places, ticket = order[head:], places[head:], self._ticket
         live = [ticket[block] == place for block, place in zip(order, places)]
         return list(compress(order, live)), list(compress(places, live))
+
+    def _parts(self) -> Iterator[tuple[list[int], list[float]]]:
+        """All entries from head to tail, in lists of blocks and places."""
+        yield self._front[::-1], self._front_places[::-1]
+        yield self._order[self._head :], self._places[self._head :]
+        for number in self._line:
+            if number in self._pieces:
+                yield self._pieces[number]
 
     def walk(self) -> list[int]:
         """All queued blocks from head to tail.
@@ -221,7 +321,12 @@ class FreeQueue:
         Raises :class:`BrokenQueueError` where places do not ascend, or there are more or fewer entries with their blocks'
         tickets than are counted; its ``args[1]`` holds the blocks that were reached.
         """
-        reached, places = self._entries()
+        reached: list[int] = []
+        places: list[float] = []
+        for part in self._parts():
+            blocks, theirs = self._live(*part)
+            reached += blocks
+            places += theirs
         ascends = list(map(lt, places, islice(places, 1, None)))
         if not all(ascends):
             last = ascends.index(False) + 1
