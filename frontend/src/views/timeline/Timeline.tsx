@@ -15,6 +15,7 @@ import { Segments } from '../Segments';
 import { drawTimeline, type Layout, layoutFor, stepAt, type Window, xOf } from './draw';
 import { Landmarks, ListedLegend } from './Landmarks';
 import { type Mark, markAt } from './marks';
+import { Playhead } from './playhead';
 
 /** All of the session, the last steps, or a part that was chosen by zooming. */
 type Range = 'all' | 'recent' | Window;
@@ -176,9 +177,75 @@ function Tip() {
   );
 }
 
+/** Where the view is in time, and within its step. */
+function Clock() {
+  const { step, within, operation, time } = position.value;
+  return (
+    <span class="note num">
+      {within !== null && (
+        <span class="accent" title={text.transport.withinTitle(within.done, within.of, operation ?? 0)}>
+          {text.transport.within(within.done, within.of)} ·{' '}
+        </span>
+      )}
+      <span title={text.timeline.sessionTime}>{clock(time)}</span>
+      {hello.value !== null && step >= 0 && (
+        <span class="faint" title={text.timeline.wallClock}>
+          {' '}
+          · {moment(hello.value.utc_us + time / 1000).slice(11)}
+        </span>
+      )}
+    </span>
+  );
+}
+
+function Head() {
+  const chosen = typeof range.value === 'string' ? range.value : 'zoomed';
+  const option = chosen === 'zoomed' ? ('' as 'all') : chosen;
+  return (
+    <div class="head">
+      <h2>{text.panels.timeline}</h2>
+      <Segments
+        label={text.panels.timeline}
+        options={['recent', 'all'] as const}
+        names={text.timeline}
+        value={option}
+        onChange={(value) => {
+          range.value = value;
+        }}
+      />
+      <div class="legend">
+        <span>
+          <i class="swatch evict" />
+          {text.timeline.legend.evict}
+        </span>
+        <span>
+          <i class="swatch shared tick" />
+          {text.timeline.legend.copy}
+        </span>
+        <span>
+          <i class="swatch preempt" />
+          {text.timeline.legend.preempt}
+        </span>
+        <span>
+          <i class="swatch prefill" />
+          {text.timeline.legend.prefill}
+        </span>
+        <span>
+          <i class="swatch decode" />
+          {text.timeline.legend.decode}
+        </span>
+        <ListedLegend />
+      </div>
+      <Landmarks />
+      <Clock />
+    </div>
+  );
+}
+
 export function Timeline() {
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const heads = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(1600);
   const dragging = useRef(false);
 
@@ -186,7 +253,11 @@ export function Timeline() {
     const holder = frame.current!;
     const surface = canvas.current!;
     const context = surface.getContext('2d')!;
+    const playhead = new Playhead(heads.current!);
     let drawn = '';
+    let headDrawn = '';
+    let seriesDrawn = series.peek();
+    let listedDrawn = landmarks.peek() ?? [];
     const resize = (): void => {
       const ratio = pixelRatio();
       const [w, h] = [holder.clientWidth, holder.clientHeight];
@@ -199,37 +270,43 @@ export function Timeline() {
     };
     const observer = new ResizeObserver(resize);
     observer.observe(holder);
-    const stop = addPainter(() => {
-      const { step, target, lastStep, mode, within } = position.peek();
-      const buckets = series.peek();
-      const shown = mode === 'follow' ? step : (target ?? step);
-      const part = within === null || target !== null ? 1 : within.done / Math.max(1, within.of);
-      const listed = landmarks.peek() ?? [];
-      const look = [step, shown, part, lastStep, hoveredStep(), palette.peek().bg, usable.peek()].join();
-      if (look === drawn && seriesDrawn === buckets && listedDrawn === listed) return false;
-      drawn = look;
-      seriesDrawn = buckets;
-      listedDrawn = listed;
+    const drawLanes = (): void => {
       const ratio = pixelRatio();
       context.setTransform(ratio, 0, 0, ratio, 0, 0);
       context.clearRect(0, 0, surface.width, surface.height);
-      if (buckets === null) return false;
+      if (seriesDrawn === null) return;
       drawTimeline(context, {
-        buckets,
+        buckets: seriesDrawn,
         window: windowNow(),
         layout,
         palette: palette.peek(),
         usable: usable.peek(),
-        listed,
-        step: shown,
-        part,
-        hovered: hoveredStep(),
-        lastStep,
+        listed: listedDrawn,
+        lastStep: position.peek().lastStep,
       });
+    };
+    const stop = addPainter(() => {
+      const { step, target, lastStep, mode, within } = position.peek();
+      const buckets = series.peek();
+      const listed = landmarks.peek() ?? [];
+      const look = [buckets?.filling ? lastStep : '', palette.peek().bg, usable.peek()].join();
+      const isNew = look !== drawn || seriesDrawn !== buckets || listedDrawn !== listed;
+      if (isNew) {
+        drawn = look;
+        seriesDrawn = buckets;
+        listedDrawn = listed;
+        drawLanes();
+      }
+      const shown = mode === 'follow' ? step : (target ?? step);
+      const part = within === null || target !== null ? 1 : within.done / Math.max(1, within.of);
+      const headLook = [shown, part, lastStep, hoveredStep()].join();
+      if (!isNew && headLook === headDrawn) return false;
+      headDrawn = headLook;
+      const hovered = buckets === null ? null : hoveredStep();
+      const at = { window: windowNow(), layout, part, lastStep, hovered };
+      playhead.place({ ...at, step: buckets === null ? -1 : shown });
       return false;
     });
-    let seriesDrawn = series.peek();
-    let listedDrawn = landmarks.peek() ?? [];
     resize();
     const leave = addSurface(holder, { zoom: zoomOn, pan, reveal });
     return () => {
@@ -239,7 +316,7 @@ export function Timeline() {
     };
   }, []);
 
-  const { lastStep, step, target, mode, within, operation, time } = position.value;
+  const { lastStep, step, target, mode } = position.value;
   const shown = mode === 'follow' ? step : (target ?? step);
   const chosenRange = range.value;
   useEffect(() => {
@@ -257,60 +334,9 @@ export function Timeline() {
     const { x } = pointIn(frame.current, event);
     return Math.max(0, Math.min(lastStep, stepAt(x, windowNow(), layout)));
   };
-  const chosen = typeof range.value === 'string' ? range.value : 'zoomed';
-  const option = chosen === 'zoomed' ? ('' as 'all') : chosen;
   return (
     <section class="timeline" aria-label={text.panels.timeline}>
-      <div class="head">
-        <h2>{text.panels.timeline}</h2>
-        <Segments
-          label={text.panels.timeline}
-          options={['recent', 'all'] as const}
-          names={text.timeline}
-          value={option}
-          onChange={(value) => {
-            range.value = value;
-          }}
-        />
-        <div class="legend">
-          <span>
-            <i class="swatch evict" />
-            {text.timeline.legend.evict}
-          </span>
-          <span>
-            <i class="swatch shared tick" />
-            {text.timeline.legend.copy}
-          </span>
-          <span>
-            <i class="swatch preempt" />
-            {text.timeline.legend.preempt}
-          </span>
-          <span>
-            <i class="swatch prefill" />
-            {text.timeline.legend.prefill}
-          </span>
-          <span>
-            <i class="swatch decode" />
-            {text.timeline.legend.decode}
-          </span>
-          <ListedLegend />
-        </div>
-        <Landmarks />
-        <span class="note num">
-          {within !== null && (
-            <span class="accent" title={text.transport.withinTitle(within.done, within.of, operation ?? 0)}>
-              {text.transport.within(within.done, within.of)} ·{' '}
-            </span>
-          )}
-          <span title={text.timeline.sessionTime}>{clock(time)}</span>
-          {hello.value !== null && step >= 0 && (
-            <span class="faint" title={text.timeline.wallClock}>
-              {' '}
-              · {moment(hello.value.utc_us + time / 1000).slice(11)}
-            </span>
-          )}
-        </span>
-      </div>
+      <Head />
       <div
         class={`lane${isOnMark.value ? ' onmark' : ''}`}
         ref={frame}
@@ -366,6 +392,7 @@ export function Timeline() {
         }}
       >
         <canvas ref={canvas} />
+        <div class="heads" ref={heads} />
         {lastStep < 0 && <p class="empty dim">{text.timeline.empty}</p>}
         <Tip />
       </div>

@@ -1,4 +1,4 @@
-/** Draws the timeline: usage stacked, tokens a step, what happened, and where the view is. */
+/** Draws the lanes of the timeline: usage stacked, tokens a step, and what happened. */
 
 import { integer } from '../../format';
 import { text } from '../../text';
@@ -29,6 +29,14 @@ export function layoutFor(width: number, height: number): Layout {
   return { left, right: width - 16, flag, marks, use: rest - tokens, tokens, axis };
 }
 
+/** CSS pixels between use and tokens. */
+const GAP = 6;
+
+/** Where the lanes end and the axis begins. */
+export function bottomOf({ flag, marks, use, tokens }: Layout): number {
+  return flag + marks + use + GAP + tokens;
+}
+
 /** Steps that the width shows. */
 export interface Window {
   readonly from: number;
@@ -55,11 +63,6 @@ export interface TimelineScene {
   readonly usable: number;
   /** Landmarks that are drawn one by one. */
   readonly listed: readonly Landmark[];
-  /** Where the view is, and where the pointer is. */
-  readonly step: number;
-  readonly hovered: number | null;
-  /** How far the view is within its step: 1 behind all of it. */
-  readonly part: number;
   readonly lastStep: number;
 }
 
@@ -67,7 +70,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineS
   const { layout, palette } = scene;
   const top = layout.flag;
   const useTop = top + layout.marks;
-  const tokensTop = useTop + layout.use + 6;
+  const tokensTop = useTop + layout.use + GAP;
   context.font = `11px ${MONO}`;
   context.textBaseline = 'middle';
   context.fillStyle = palette.dim;
@@ -78,8 +81,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineS
   drawTokens(context, scene, tokensTop);
   drawMarks(context, scene, top);
   drawListed(context, scene.listed, scene.window, layout, palette);
-  drawAxis(context, scene, tokensTop + layout.tokens + 4);
-  drawHead(context, scene, tokensTop + layout.tokens);
+  drawAxis(context, scene, bottomOf(layout) + 4);
 }
 
 /** Left and right edge of a bucket. */
@@ -235,39 +237,4 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: 
     context.fillStyle = palette.faint;
     context.fillText(integer(step), x, top + 7);
   }
-}
-
-function drawHead(context: CanvasRenderingContext2D, scene: TimelineScene, bottom: number): void {
-  const { window, layout, palette, step, hovered, part, lastStep } = scene;
-  const line = (at: number, colour: string, width: number): number => {
-    const x = Math.max(layout.left, Math.min(layout.right, xOf(at + 0.5, window, layout)));
-    context.fillStyle = colour;
-    context.fillRect(Math.round(x - width / 2), layout.flag - 2, width, bottom - layout.flag + 4);
-    return x;
-  };
-  // What lies after the view is there, and not yet: it is dimmed.
-  if (step < lastStep && step >= 0) {
-    const x = Math.max(layout.left, xOf(step + 1, window, layout));
-    if (x < layout.right) {
-      context.globalAlpha = 0.55;
-      context.fillStyle = palette.bg;
-      context.fillRect(x, layout.flag, layout.right - x, bottom - layout.flag);
-      context.globalAlpha = 1;
-    }
-  }
-  if (hovered !== null) line(hovered, palette.faint, 1);
-  if (step < 0) return;
-  // Within a step that has some room, the line stands where its operations are.
-  const x = line(step + (part < 1 ? part - 0.5 : 0), palette.accent, 2);
-  const label = integer(step);
-  context.font = `600 11px ${MONO}`;
-  const width = context.measureText(label).width + 12;
-  const left = Math.max(layout.left, Math.min(layout.right - width, x - width / 2));
-  context.fillStyle = palette.accent;
-  context.beginPath();
-  context.roundRect(left, 1, width, 16, 3);
-  context.fill();
-  context.fillStyle = palette.bg;
-  context.textAlign = 'center';
-  context.fillText(label, left + width / 2, 9.5);
 }

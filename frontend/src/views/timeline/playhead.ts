@@ -1,0 +1,85 @@
+/**
+ * Where the view is, and where the pointer is, laid over the lanes: elements that are moved, so that no lane is drawn again.
+ *
+ *        ┌────┐ flag
+ *     ▁▁▂│▂▃▃▄│▅▅▅▅┆▅▅▆▆▆  later: there, and not yet, so it is dimmed
+ *           head  pointed
+ */
+
+import { integer } from '../../format';
+import { bottomOf, type Layout, type Window, xOf } from './draw';
+
+export interface Place {
+  readonly window: Window;
+  readonly layout: Layout;
+  readonly step: number;
+  /** How far the view is within its step: 1 behind all of it. */
+  readonly part: number;
+  readonly lastStep: number;
+  readonly hovered: number | null;
+}
+
+function part(holder: HTMLElement, name: string): HTMLElement {
+  const element = document.createElement('span');
+  element.className = name;
+  holder.append(element);
+  return element;
+}
+
+export class Playhead {
+  private readonly later: HTMLElement;
+  private readonly pointed: HTMLElement;
+  private readonly head: HTMLElement;
+  private readonly flag: HTMLElement;
+  private laid: Layout | null = null;
+  /** CSS pixels of a number in the flag, by its digits: they are all of one width. */
+  private readonly widths: number[] = [];
+
+  constructor(holder: HTMLElement) {
+    this.later = part(holder, 'later');
+    this.pointed = part(holder, 'pointed');
+    this.head = part(holder, 'at');
+    this.flag = part(holder, 'flag');
+  }
+
+  private lay(layout: Layout): void {
+    if (layout === this.laid) return;
+    this.laid = layout;
+    const height = bottomOf(layout) - layout.flag;
+    this.later.style.cssText = `top:${layout.flag}px;height:${height}px;width:${layout.right - layout.left}px`;
+    for (const line of [this.pointed, this.head])
+      line.style.cssText = `top:${layout.flag - 2}px;height:${height + 4}px`;
+  }
+
+  place({ window, layout, step, part, lastStep, hovered }: Place): void {
+    this.lay(layout);
+    const { left, right } = layout;
+    const within = (x: number): number => Math.max(left, Math.min(right, x));
+    const after = step < lastStep && step >= 0 ? within(xOf(step + 1, window, layout)) : right;
+    this.later.style.transform = `translateX(${after}px) scaleX(${(right - after) / Math.max(1, right - left)})`;
+    this.pointed.hidden = hovered === null;
+    if (hovered !== null)
+      this.pointed.style.transform = `translateX(${Math.round(within(xOf(hovered + 0.5, window, layout)) - 0.5)}px)`;
+    this.head.hidden = step < 0;
+    this.flag.hidden = step < 0;
+    if (step < 0) return;
+    // Within a step that has some room, the line stands where its operations are.
+    const x = within(xOf(step + 0.5 + (part < 1 ? part - 0.5 : 0), window, layout));
+    this.head.style.transform = `translateX(${Math.round(x - 1)}px)`;
+    const label = integer(step);
+    const width = this.widthOf(label);
+    if (this.flag.textContent !== label) this.flag.textContent = label;
+    this.flag.style.transform = `translateX(${Math.max(left, Math.min(right - width, x - width / 2))}px)`;
+  }
+
+  private widthOf(label: string): number {
+    const { flag, widths } = this;
+    const known = widths[label.length];
+    if (known !== undefined) return known;
+    flag.textContent = label;
+    const width = flag.offsetWidth;
+    // Not where it is in no document yet.
+    if (width > 0) widths[label.length] = width;
+    return width;
+  }
+}
