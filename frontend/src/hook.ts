@@ -12,12 +12,15 @@
  *                                time of the animation frame that drew it
  *     await kvarium.bases()      { kept, left }: how many states the page has that a seek can tell the changes since, and
  *                                how many of a long recording it is yet to fetch
+ *     kvarium.chips(element)     [{ block, shared, x, y }]: the blocks that are drawn as chips within an element, by the middle
+ *                                of each in the window
  *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow
  */
 
 import type { PlainState } from './ledger/plain';
 import { follow, jumpTo } from './store/clock';
 import { ask, light, position, whenDrawn } from './store/ledger';
+import { chipsIn, type ShownChip } from './views/ChipSheet';
 import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
 import type { Destination } from './worker/place';
@@ -32,6 +35,7 @@ export interface Hook {
   light(): Light;
   position(): Position;
   bases(): Promise<BasesKept>;
+  chips(element: Element): ShownChip[];
   mapPixels(): Pixels;
   mapShown(): Shown | null;
 }
@@ -64,6 +68,7 @@ export function installHook(): void {
     light: () => light.value,
     position: () => position.value,
     bases: () => ask('bases') as Promise<BasesKept>,
+    chips: chipsIn,
     mapPixels,
     mapShown,
   };

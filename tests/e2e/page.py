@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from kvarium_ledger.operations import NONE
 
@@ -47,6 +47,12 @@ def wait_light(page: Page, colour: str) -> dict[str, Any]:
 def wait_steps(page: Page, more: int) -> None:
     """Wait until the view is ``more`` steps further."""
     until(page, "step => window.kvarium.position().step >= step", step_of(page) + more)
+
+
+def chips(within: Locator) -> list[dict[str, Any]]:
+    """The blocks that are drawn as chips in an element: ``{"block", "shared", "x", "y"}``, the middle of each in the window."""
+    found: list[dict[str, Any]] = within.evaluate("element => window.kvarium.chips(element)")
+    return found
 
 
 def pixels(page: Page) -> dict[int, tuple[int, ...]]:

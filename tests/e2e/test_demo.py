@@ -57,7 +57,7 @@ def test_the_demo_from_its_first_operation_to_its_recording(demo: Demo, open_pag
     page.locator("input[name=temperature]").fill("0")
     page.keyboard.press("Control+Enter")
     card = page.locator("article.sent").first
-    expect(card.locator(".chip").first).to_be_visible(timeout=60_000)
+    expect(card.locator(".chips canvas").first).to_be_visible(timeout=60_000)
     expect(card).to_contain_text("The capital of France is Paris.", timeout=60_000)
     request = int(card.get_attribute("data-request") or "")
     wait_light(page, "green")

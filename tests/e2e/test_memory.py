@@ -20,7 +20,7 @@ def test_the_prefix_cache_is_reset_and_what_the_engine_says_is_shown(
 ) -> None:
     page = playground(idle, open_page)
     card = send(page, "x" * 64, max_tokens=2000)
-    expect(card.locator(".chip[data-block]").first).to_be_visible()
+    expect(card.locator(".chips canvas").first).to_be_visible()
     reset = page.get_by_role("button", name="Reset the prefix cache")
     banner = page.locator(".banner")
     reset.click()

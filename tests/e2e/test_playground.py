@@ -15,7 +15,7 @@ from tests.backend.hand_engine import HandEngine, hand_frames, hello, record_of
 from tests.backend.running_server import TOKEN, wait_for
 from tests.backend.server_process import ServerProcess, process, serving
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, seek, state, until, wait_light
+from tests.e2e.page import chips, ready, seek, state, until, wait_light
 from tests.e2e.writing import number, playground, send, session_of, told, typed, words
 
 pytestmark = pytest.mark.e2e
@@ -101,7 +101,7 @@ def test_a_typed_prompt_becomes_a_request_with_blocks_and_growing_text(
     card = send(page, PROMPT, max_tokens=40)
     length = len(PROMPT.encode())
     expect(typed(page)).to_have_value("")
-    expect(card.locator(".chip[data-block]").first).to_be_visible()
+    expect(card.locator(".chips canvas").first).to_be_visible()
     said = card.locator(".said.sampled")
     lengths = []
     until(page, "document.querySelector('.sent .said.sampled')?.textContent.includes('#')")
@@ -135,15 +135,22 @@ def test_three_samples_share_the_prompts_blocks_and_a_click_selects_them_everywh
     expect(page.locator("input[name=n]")).to_have_value("3")
     card = send(page, "x" * 40, max_tokens=400)
     expect(card.locator(".voice")).to_have_count(3)
-    expect(card.locator(".voice").nth(2).locator(".chip.shared[data-block]")).to_have_count(2)
+    voice = card.locator(".voice").nth(2)
+    until(
+        page,
+        "voice => window.kvarium.chips(voice).filter((chip) => chip.shared).length === 2",
+        voice.element_handle(),
+    )
     expect(card.locator(".figures")).to_contain_text("2 shared")
-    shared = card.locator(".chip.shared[data-block]").first
-    block = shared.get_attribute("data-block")
     card.locator(".voice").nth(1).locator(".title .link").click()
     expect(card.locator(".voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
     expect(page.locator(".inspector .conversation .voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
-    shared.click()
-    expect(page.locator(".inspector .big").first).to_contain_text(str(block))
+    shared = next(chip for chip in chips(voice) if chip["shared"])
+    expect(voice.get_by_role("img", name="blocks")).to_have_accessible_name(
+        re.compile(rf"\b{shared['block']}\b")
+    )
+    page.mouse.click(shared["x"], shared["y"])
+    expect(page.locator(".inspector .big").first).to_contain_text(str(shared["block"]))
     slots = page.locator(".inspector .slot")
     expect(slots).to_have_count(SIZE)
     assert slots.all_text_contents() == ["x"] * SIZE

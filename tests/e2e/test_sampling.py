@@ -12,7 +12,7 @@ from tests.backend.hand_engine import record_of
 from tests.backend.running_server import wait_for
 from tests.backend.server_process import ServerProcess, serving
 from tests.e2e.conftest import Pages
-from tests.e2e.page import ready, seek, wait_light
+from tests.e2e.page import chips, ready, seek, wait_light
 from tests.e2e.writing import number, playground, send, told, typed, words
 from tests.engine.likely_runner import LikelyRunner
 from tests.engine.mirrored import Mirrored
@@ -138,8 +138,8 @@ def test_how_likely_tokens_were_is_shown_where_it_was_asked_for(open_page: Pages
         expect(tokens).to_have_count(40)
         # In the slots of a block: position 8 is the sixth that it sampled.
         seek(page, 12)
-        chip = page.locator(".tables .sequence").first.locator(".chip[data-block]").nth(2)
-        chip.click()
+        chip = chips(page.locator(".tables .sequence").first)[2]
+        page.mouse.click(chip["x"], chip["y"])
         slot = page.locator(".inspector .slot").first
         expect(slot).to_have_class(re.compile(r"\btoken\b"))
         slot.hover()

@@ -4,7 +4,20 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hello } from '../store/ledger';
 import { picture } from '../store/picture';
 import { hover, hoverBlock, selectBlock, selection } from '../store/selection';
-import { chipWidth, elide, paintChips } from './chips';
+import { palette } from '../store/theme';
+import { ChipSheet } from './ChipSheet';
+import {
+  blockOf,
+  CHIP_GAP,
+  CHIP_LINE,
+  chipsPerLine,
+  chipWidth,
+  elide,
+  hotBlocks,
+  linesOf,
+  spoken,
+  titleOf,
+} from './chips';
 
 interface Props {
   readonly blocks: Uint32Array;
@@ -12,42 +25,54 @@ interface Props {
   readonly lines: number;
 }
 
-function blockOf(event: Event): number | null {
-  const told = (event.target as HTMLElement).closest<HTMLElement>('[data-block]')?.dataset.block;
-  return told === undefined ? null : Number(told);
-}
-
 export function ChipRow({ blocks, copies, lines }: Props) {
   const row = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const sheet = useRef<ChipSheet | null>(null);
   const [width, setWidth] = useState(300);
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(entry!.contentRect.width));
     observer.observe(row.current!);
-    return () => observer.disconnect();
+    return () => {
+      observer.disconnect();
+      sheet.current?.close();
+    };
   }, []);
   const chip = chipWidth(hello.value?.num_blocks ?? 0);
-  const hot = new Set([hover.value.block, selection.value.block].filter((block) => block !== null));
+  const perLine = chipsPerLine(width, chip);
+  const slots = elide(blocks, perLine, lines);
+  const height = linesOf(slots, perLine) * CHIP_LINE - CHIP_GAP;
+  const hot = hotBlocks(hover.value.block, selection.value.block);
+  const colours = palette.value;
   useLayoutEffect(() => {
-    if (row.current === null) return;
-    const perLine = Math.max(4, Math.floor((width + 3) / chip));
-    const marks = { hot, copies: new Set(copies), blockSize: hello.value?.block_size ?? 1 };
-    paintChips(row.current, elide(blocks, perLine, lines), picture.words, marks);
+    if (canvas.current === null) return;
+    sheet.current ??= new ChipSheet(canvas.current);
+    const marks = { chip, words: picture.words, hot, palette: colours };
+    sheet.current.draw([{ slots, left: 0, top: 0, perLine, copies }], marks, width, height);
   });
+  const blockUnder = (event: MouseEvent): number | null => blockOf(sheet.current?.at(event) ?? null);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: chips are a second way to blocks, beside tables and map
     <div
       class="chips"
       ref={row}
-      style={{ '--chip': `${chip - 3}px` }}
+      style={{ height: `${height}px` }}
       onClick={(event) => {
-        const block = blockOf(event);
+        const block = blockUnder(event);
         if (block === null) return;
         event.stopPropagation();
         selectBlock(selection.value.block === block ? null : block);
       }}
       onKeyDown={undefined}
-      onPointerOver={(event) => hoverBlock(blockOf(event))}
+      onPointerMove={(event) => {
+        const slot = sheet.current?.at(event) ?? null;
+        hoverBlock(blockOf(slot));
+        event.currentTarget.title =
+          slot === null ? '' : titleOf(slot, picture.words, hello.value?.block_size ?? 1);
+      }}
       onPointerLeave={() => hoverBlock(null)}
-    />
+    >
+      <canvas ref={canvas} role="img" aria-label={spoken(slots)} />
+    </div>
   );
 }

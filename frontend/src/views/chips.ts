@@ -1,11 +1,13 @@
-/**
- * The chips of a block table, patched by hand: rows change with every step, and a virtual tree of a thousand chips
- * twenty times a second is what would be felt first.
- */
+/** The chips of a block table: which blocks of it are shown, where each is, and what is said of it. */
 
 import { NONE } from '../ledger/generated/constants';
 import { text } from '../text';
 import { classOf, countOf, filledOf } from '../worker/word';
+
+/** CSS pixels: of a chip from top to bottom, between two of them, and from one line to the next. */
+export const CHIP_HEIGHT = 18;
+export const CHIP_GAP = 3;
+export const CHIP_LINE = CHIP_HEIGHT + CHIP_GAP;
 
 /** A place in a row: a block, or so many blocks left out. */
 export type Slot = { readonly position: number; readonly block: number } | { readonly more: number };
@@ -29,81 +31,84 @@ export function elide(blocks: Uint32Array, perLine: number, lines: number): Slot
 /** CSS pixels that a chip takes, with the gap after it. */
 export function chipWidth(numBlocks: number): number {
   // A number, and beside it a ref count of two digits.
-  return Math.max(34, 18 + 7 * String(Math.max(0, numBlocks - 1)).length) + 3;
+  return Math.max(34, 18 + 7 * String(Math.max(0, numBlocks - 1)).length) + CHIP_GAP;
 }
 
-export interface ChipMarks {
-  readonly hot: ReadonlySet<number>;
-  readonly copies: ReadonlySet<number>;
-  readonly blockSize: number;
+/** How many chips fit into a line of so many CSS pixels. */
+export function chipsPerLine(width: number, chip: number): number {
+  return Math.max(4, Math.floor((width + CHIP_GAP) / chip));
 }
 
-interface Chip extends HTMLElement {
-  /** What it shows, to leave it alone when nothing changed. */
-  shown?: string;
+/** Lines that so many slots take. */
+export function linesOf(slots: readonly Slot[], perLine: number): number {
+  return Math.ceil(placesOf(slots) / perLine);
 }
 
-function make(): Chip {
-  const chip = document.createElement('span') as Chip;
-  chip.append(document.createElement('b'), document.createElement('sup'), document.createElement('i'));
-  return chip;
+/** The count takes the room of two chips. */
+function placesOf(slots: readonly Slot[]): number {
+  return slots.length + (slots.some((slot) => 'more' in slot) ? 1 : 0);
 }
 
-/** Make the children of `row` show `slots`. */
-export function paintChips(
-  row: HTMLElement,
+/** Where the `i`th slot is: its column and line. */
+export function placeOf(
   slots: readonly Slot[],
-  words: Uint32Array,
-  marks: ChipMarks,
-): void {
-  while (row.children.length > slots.length) row.lastElementChild!.remove();
-  slots.forEach((slot, i) => {
-    let chip = row.children[i] as Chip | undefined;
-    if (chip === undefined) {
-      chip = make();
-      row.append(chip);
-    }
-    if ('more' in slot) paintMore(chip, slot.more);
-    else
-      paintBlock(chip, slot.block, slot.block === NONE ? 0 : (words[slot.block] ?? 0), slot.position, marks);
-  });
+  i: number,
+  perLine: number,
+): { column: number; line: number } {
+  const more = slots.findIndex((slot) => 'more' in slot);
+  const place = more >= 0 && i > more ? i + 1 : i;
+  return { column: place % perLine, line: Math.floor(place / perLine) };
 }
 
-function paintMore(chip: Chip, more: number): void {
-  const shown = `more ${more}`;
-  if (chip.shown === shown) return;
-  chip.shown = shown;
-  chip.className = 'chip more';
-  chip.removeAttribute('data-block');
-  chip.removeAttribute('title');
-  const [number, sup, bar] = chip.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-  number.textContent = `… ${text.tables.more(more)}`;
-  sup.textContent = '';
-  bar.style.width = '0';
+/** Which slot is at a point of the row, in CSS pixels; null: none, or the gap between two. */
+export function slotAt(
+  slots: readonly Slot[],
+  x: number,
+  y: number,
+  perLine: number,
+  chip: number,
+): Slot | null {
+  const column = Math.floor(x / chip);
+  const line = Math.floor(y / CHIP_LINE);
+  if (column < 0 || column >= perLine || line < 0 || y - line * CHIP_LINE >= CHIP_HEIGHT) return null;
+  const place = line * perLine + column;
+  const more = slots.findIndex((slot) => 'more' in slot);
+  const i = more >= 0 && place > more ? place - 1 : place;
+  const slot = slots[i] ?? null;
+  // The two places of the count are one.
+  if (slot === null || 'more' in slot) return slot;
+  return x - column * chip >= chip - CHIP_GAP ? null : slot;
 }
 
-function paintBlock(chip: Chip, block: number, word: number, position: number, marks: ChipMarks): void {
-  const isHot = marks.hot.has(block);
-  const isCopy = marks.copies.has(position);
-  const shown = `${block} ${word} ${isHot} ${isCopy}`;
-  if (chip.shown === shown) return;
-  chip.shown = shown;
-  const [number, sup, bar] = chip.children as unknown as [HTMLElement, HTMLElement, HTMLElement];
-  if (block === NONE) {
-    chip.className = 'chip hole';
-    chip.title = text.tables.hole;
-    number.textContent = '·';
-    sup.textContent = '';
-    bar.style.width = '0';
-    return;
-  }
-  const count = countOf(word);
-  const filled = filledOf(word);
-  chip.className = `chip${count > 1 ? ' shared' : ''}${isCopy ? ' copy' : ''}${isHot ? ' hot' : ''}`;
-  chip.dataset.block = String(block);
+/** What is said of the block of a slot to whoever points at it. */
+export function titleOf(slot: Slot, words: Uint32Array, blockSize: number): string {
+  if ('more' in slot) return '';
+  const { block } = slot;
+  if (block === NONE) return text.tables.hole;
+  const word = words[block] ?? 0;
   const state = text.states.ofClass[classOf(word)]!;
-  chip.title = text.tables.chip(block, state, count, Math.round(filled * marks.blockSize), marks.blockSize);
-  number.textContent = String(block);
-  sup.textContent = count > 1 ? String(count) : '';
-  bar.style.width = `${filled * 100}%`;
+  return text.tables.chip(block, state, countOf(word), Math.round(filledOf(word) * blockSize), blockSize);
+}
+
+/** A row of slots in words. */
+export function spoken(slots: readonly Slot[]): string {
+  return text.tables.blocks(
+    slots.map((slot) =>
+      'more' in slot
+        ? `… ${text.tables.more(slot.more)}`
+        : slot.block === NONE
+          ? text.tables.noBlock
+          : String(slot.block),
+    ),
+  );
+}
+
+/** The block of a slot; null: it shows none. */
+export function blockOf(slot: Slot | null): number | null {
+  return slot === null || 'more' in slot || slot.block === NONE ? null : slot.block;
+}
+
+/** The blocks that light up wherever they are shown. */
+export function hotBlocks(...blocks: readonly (number | null)[]): Set<number> {
+  return new Set(blocks.filter((block) => block !== null));
 }

@@ -29,9 +29,15 @@ export function useVirtual(options: Options, sizes: unknown): Virtualizer<HTMLEl
   const reference = useRef<Virtualizer<HTMLElement, HTMLElement> | null>(null);
   reference.current ??= new Virtualizer(full);
   const virtualizer = reference.current;
+  const measured = useRef<unknown>(undefined);
+  if (measured.current !== sizes) {
+    measured.current = sizes;
+    // It is being rendered already: nothing is to be told.
+    virtualizer.setOptions({ ...full, onChange: () => {} });
+    virtualizer.measure();
+  }
   virtualizer.setOptions(full);
   useEffect(() => virtualizer._didMount(), [virtualizer]);
   useLayoutEffect(() => virtualizer._willUpdate());
-  useLayoutEffect(() => virtualizer.measure(), [virtualizer, sizes]);
   return virtualizer;
 }

@@ -19,6 +19,10 @@ export const tables = {
   empty: 'No sequence holds a block.',
   emptyAdvice: 'Block tables appear when a request is admitted.',
   write: ['Press ', ' to write a prompt.'],
+  blocks: (told: readonly string[]) => (told.length === 0 ? 'no blocks' : `blocks ${told.join(' ')}`),
+  noBlock: 'none',
+  row: (label: string, doing: string, tokens: string, blocks: string) =>
+    [label, doing, tokens, blocks].join(', '),
   chip: (block: number, state: string, count: number, filled: number, size: number) =>
     `block ${block} · ${state}${count > 1 ? ` by ${count}` : ''} · filled ${filled} of ${size}`,
 } as const;
