@@ -4,7 +4,8 @@
  *     gate ─ open ─→ take what the worker said (signals) ─→ painters ─→ the document, in a microtask ─→ the screen
  *       └─ closed: a slow map is not drawn in this frame, so what is shown stays as it is, all of it
  *
- * So whatever a frame shows, by hand or in the document, is of one step.
+ * So whatever a frame shows, by hand or in the document, is of one step. There is one exception: where the reader moves the view,
+ * each place is waited for, so its picture comes first and the lists beside it in the frames after (`ledger.ts`).
  */
 
 /** Draws, unless the gate is closed for what is costly; returns true when it wants to draw again in the next frame. */
@@ -12,6 +13,7 @@ export type Painter = (now: number, open: boolean) => boolean;
 
 const painters = new Set<Painter>();
 const before: (() => void)[] = [];
+const soon: (() => void)[] = [];
 const after: (() => void)[] = [];
 let pending = false;
 let gate: ((now: number) => boolean) | null = null;
@@ -19,8 +21,9 @@ let gate: ((now: number) => boolean) | null = null;
 function run(now: number): void {
   pending = false;
   const open = gate === null || gate(now);
+  for (const callback of soon.splice(0)) callback();
   if (open) for (const callback of before.splice(0)) callback();
-  let again = before.length > 0;
+  let again = before.length > 0 || soon.length > 0;
   for (const painter of painters) again = painter(now, open) || again;
   for (const callback of after.splice(0)) callback();
   if (again) invalidate();
@@ -48,6 +51,12 @@ export function addPainter(painter: Painter): () => void {
 /** Call back at the beginning of the next frame that the gate lets through, before anything of it is drawn. */
 export function beforeFrame(callback: () => void): void {
   before.push(callback);
+  invalidate();
+}
+
+/** Call back at the beginning of the next frame, whatever the gate says: for what leaves the map as it is. */
+export function inNextFrame(callback: () => void): void {
+  soon.push(callback);
   invalidate();
 }
 

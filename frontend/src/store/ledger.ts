@@ -18,7 +18,7 @@ import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } fr
 import type { Buckets } from '../worker/series';
 import type { Wish } from '../worker/source';
 import { recording } from './embedded';
-import { afterFrame, beforeFrame, reducedMotion } from './frame';
+import { afterFrame, beforeFrame, inNextFrame, reducedMotion } from './frame';
 import { startLedgerWorker } from './ledger-worker';
 import { picture } from './picture';
 import { selection } from './selection';
@@ -121,46 +121,81 @@ function take<T>(target: { value: T | null }, value: T | null): void {
   if (value !== null) target.value = value;
 }
 
-function show(view: View): void {
+/** Where the view is, and what is seen of it at a glance. */
+function showPicture(view: View): void {
   if (view.map !== null) picture.apply(view.map, view.position.mode === 'at', !reducedMotion());
-  batch(() => {
-    position.value = view.position;
-    usage.value = view.usage;
-    usable.value = view.usable;
-    if (view.light.colour !== light.value.colour || view.light.record !== light.value.record)
-      light.value = view.light;
-    link.value = view.link;
-    health.value = view.health;
-    status.value = view.status;
-    if (view.status?.recording_bytes) stored.value = view.status.recording_bytes;
-    gaps.value = view.gaps;
-    ending.value = view.ending;
-    notice.value = view.notice;
-    lag.value = view.lag;
-    take(tables, view.tables);
-    take(queue, view.queue);
-    take(runs, view.runs);
-    take(scheduler, view.scheduler);
-    take(events, view.events);
-    block.value = view.block;
-    request.value = view.request;
-    if (view.requests !== null && (view.requests.length > 0 || requests.value.size > 0)) {
-      requests.value = new Map(
-        view.requests.filter((each) => each !== null).map((each) => [each.request, each]),
-      );
-    }
-    marked.value = view.marked;
-    token.value = view.token;
-    take(series, view.series);
-    take(landmarks, view.landmarks);
-  });
-  afterFrame(() => tell({ kind: 'credit' }));
+  position.value = view.position;
+  usage.value = view.usage;
+  usable.value = view.usable;
+  if (view.light.colour !== light.value.colour || view.light.record !== light.value.record)
+    light.value = view.light;
+  link.value = view.link;
+  notice.value = view.notice;
+  // The map frames the head of the queue.
+  take(queue, view.queue);
+  take(runs, view.runs);
+  marked.value = view.marked;
+}
+
+function showTables(view: View): void {
+  take(tables, view.tables);
+}
+
+function showLists(view: View): void {
+  health.value = view.health;
+  status.value = view.status;
+  if (view.status?.recording_bytes) stored.value = view.status.recording_bytes;
+  gaps.value = view.gaps;
+  ending.value = view.ending;
+  lag.value = view.lag;
+  take(scheduler, view.scheduler);
+  take(events, view.events);
+  block.value = view.block;
+  request.value = view.request;
+  if (view.requests !== null && (view.requests.length > 0 || requests.value.size > 0)) {
+    requests.value = new Map(
+      view.requests.filter((each) => each !== null).map((each) => [each.request, each]),
+    );
+  }
+  token.value = view.token;
+  take(series, view.series);
+  take(landmarks, view.landmarks);
 }
 
 /** The view that came and is not shown yet. */
 let next: View | null = null;
+/** What of the last one is still to be shown, a part a frame. */
+let rest: (() => void)[] = [];
+
+/**
+ * Whoever moves the view waits for its picture: that comes first, and what stands beside it in the two frames after. Otherwise
+ * all is of one step.
+ */
+function show(view: View): void {
+  const isMoved = view.position.mode === 'at' && view.map !== null;
+  batch(() => {
+    showPicture(view);
+    if (isMoved) rest = [() => showTables(view), () => showLists(view)];
+    else {
+      showTables(view);
+      showLists(view);
+    }
+  });
+  if (isMoved) inNextFrame(showRest);
+  afterFrame(() => tell({ kind: 'credit' }));
+}
+
+function showRest(): void {
+  batch(rest.shift() ?? (() => {}));
+  if (rest.length > 0) inNextFrame(showRest);
+}
 
 function showNext(): void {
+  // One after the other: a view that came early waits for the lists of the one before.
+  if (rest.length > 0) {
+    beforeFrame(showNext);
+    return;
+  }
   const view = next;
   next = null;
   if (view === null) return;
@@ -172,7 +207,7 @@ function showNext(): void {
 export function whenDrawn(): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
-      if (next === null) requestAnimationFrame(() => resolve());
+      if (next === null && rest.length === 0) requestAnimationFrame(() => resolve());
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -218,6 +253,7 @@ effect(() => {
 });
 
 function forget(): void {
+  rest = [];
   hello.value = null;
   failure.value = null;
   position.value = NOWHERE;

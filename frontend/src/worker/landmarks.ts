@@ -35,6 +35,8 @@ const isCounted = (kind: LandmarkKind): kind is (typeof COUNTED)[number] =>
 export class Landmarks {
   /** By step. */
   private list: Landmark[] = [];
+  /** Grows with every change of the list. */
+  version = 0;
   private loaded = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -54,6 +56,7 @@ export class Landmarks {
       this.list = [...told];
       for (const each of known) this.add(each);
       this.list.sort((a, b) => a.step - b.step || a.record - b.record);
+      this.version++;
       this.changed();
     } catch {
       // Asked again when somebody looks for one.
@@ -63,7 +66,9 @@ export class Landmarks {
 
   private add(landmark: Landmark): void {
     const { record, kind } = landmark;
-    if (!this.list.some((each) => each.record === record && each.kind === kind)) this.list.push(landmark);
+    if (this.list.some((each) => each.record === record && each.kind === kind)) return;
+    this.list.push(landmark);
+    this.version++;
   }
 
   /** What came at the live end, behind step `step`. */
@@ -81,6 +86,7 @@ export class Landmarks {
   /** Forget what lies behind a step. */
   truncate(lastStep: number): void {
     this.list = this.list.filter(({ step }) => step <= lastStep);
+    this.version++;
   }
 
   /** The nearest step after (or before) `step` with a landmark of a kind; null: there is none. */

@@ -43,8 +43,9 @@ export class Publisher {
   private forced = true;
   /** Where the view was on its way to, as the page knows it. */
   private heading = '';
-  /** Of which buckets of the timeline it has. */
+  /** Of which buckets of the timeline it has, and of which landmarks. */
   private buckets = '';
+  private listed = '';
 
   constructor(private readonly session: Session) {
     this.sayings = new Sayings(session.texts);
@@ -205,8 +206,7 @@ export class Publisher {
       token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
       series,
-      landmarks:
-        has && wants.series !== null ? session.landmarks.between(this.window.from, this.window.to) : null,
+      landmarks: has ? this.landmarks() : null,
     };
     this.forced = false;
     this.lastView = now;
@@ -254,6 +254,16 @@ export class Publisher {
     if (buckets === this.buckets) return null;
     this.buckets = buckets;
     return session.series.buckets(from, to, wanted.width);
+  }
+
+  /** Those of the timeline's window; null: none are wanted, or the page has them. */
+  private landmarks(): View['landmarks'] {
+    const { landmarks } = this.session;
+    const { from, to } = this.window;
+    const listed = [from, to, landmarks.version].join();
+    if (this.wants.series === null || listed === this.listed) return null;
+    this.listed = listed;
+    return landmarks.between(from, to);
   }
 
   /** The last steps while following; elsewhere a window that stays until the view leaves it. */
