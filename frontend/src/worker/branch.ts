@@ -83,11 +83,22 @@ export class Branch {
     const isKnown = this.records[at] === record;
     // It is here already, unless it is known as lost.
     if (isKnown && this.tokens[at] !== LOST) return;
-    const tokens = sampled.map(({ token }) => token);
-    this.tokens.splice(at, isKnown ? tokens.length : 0, ...tokens);
-    if (!isKnown) this.records.splice(at, 0, ...tokens.map(() => record));
-    const likely = sampled.map((each) => each.likely);
-    if (likely.some((each) => each !== null)) this.tell(record, likely);
+    if (at === this.records.length) {
+      // Nearly always: without the arrays that a splice takes.
+      for (const { token } of sampled) {
+        this.tokens.push(token);
+        this.records.push(record);
+      }
+    } else {
+      const tokens = sampled.map(({ token }) => token);
+      this.tokens.splice(at, isKnown ? tokens.length : 0, ...tokens);
+      if (!isKnown) this.records.splice(at, 0, ...tokens.map(() => record));
+    }
+    if (sampled.every((each) => each.likely === null)) return;
+    this.tell(
+      record,
+      sampled.map((each) => each.likely),
+    );
   }
 
   private tell(record: number, likely: readonly (Likely | null)[]): void {
