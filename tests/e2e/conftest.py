@@ -41,9 +41,14 @@ class Pages:
     faults: list[str] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
 
-    def __call__(self, url: str, width: int = 1600, height: int = 1000, **options: Any) -> Page:
+    def __call__(
+        self, url: str, width: int = 1600, height: int = 1000, *, script: str | None = None, **options: Any
+    ) -> Page:
+        """``script`` runs before those of the page."""
         context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
         self.contexts.append(context)
+        if script is not None:
+            context.add_init_script(script)
         page = context.new_page()
         page.set_default_timeout(20_000)
         origin = "/".join(url.split("/")[:3])

@@ -2,9 +2,8 @@
 
 import { computed, effect, signal } from '@preact/signals';
 import { MONO } from '../views/fonts';
-import { PALETTES, rgb, STATE_COLOURS } from '../views/palette';
+import { PALETTES } from '../views/palette';
 import { invalidate } from './frame';
-import { picture } from './picture';
 
 export type Theme = 'dark' | 'light';
 const KEY = 'kvarium.theme';
@@ -43,7 +42,6 @@ export function startTheme(): void {
     root.dataset.theme = theme.value;
     root.style.setProperty('--mono', MONO);
     for (const [name, colour] of Object.entries(palette.value)) root.style.setProperty(`--${name}`, colour);
-    picture.paint(STATE_COLOURS.map((name) => rgb(palette.value[name])));
     invalidate();
   });
 }

@@ -31,7 +31,6 @@ export const map = {
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',
   fit: 'Show all blocks',
-  fallback: 'without WebGL2',
   tip: (state: string, count: number) => (count > 1 ? `${state} by ${count}` : state),
   filled: (filled: number, size: number) => `filled ${filled} / ${size}`,
   content: 'holds content',

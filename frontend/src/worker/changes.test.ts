@@ -68,7 +68,7 @@ describe('changes', () => {
       faint: new Uint32Array(0),
       jump,
     });
-    const lit = (): number[] => [...new Array(SIZE).keys()].filter((b) => picture.texels[4 * b + 3]! > 0);
+    const lit = (): number[] => [...new Array(SIZE).keys()].filter((b) => picture.glow[b]! > 0);
     picture.apply(change([1, 2], true), true, true);
     // Long after, what the present step changed is still to be seen, and is when it jumps from there.
     picture.tick(performance.now() + 60_000);

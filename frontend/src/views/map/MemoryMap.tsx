@@ -13,15 +13,16 @@ import { text } from '../../text';
 import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
 import { Camera } from './camera';
 import { CanvasRenderer } from './canvas';
+import { hasGpu } from './gpu';
 import { drawOverlay } from './overlay';
 import { Pace } from './pace';
-import { type Pixels, type Renderer, type Scene, WebGlRenderer } from './renderer';
+import type { Pixels, Renderer, Scene } from './renderer';
+import { WebGlRenderer } from './webgl';
 
 const camera = new Camera();
 let renderer: Renderer | null = null;
 /** Draw even though nothing changed: what is on the canvas is something else. */
 let stale = false;
-const rendererName = signal<Renderer['name']>('webgl2');
 const zoomed = signal(false);
 /** Counts what the camera did: what is laid over the map follows. */
 const moves = signal(0);
@@ -65,6 +66,7 @@ export function mapShown(): Shown | null {
 }
 
 function create(canvas: HTMLCanvasElement): Renderer {
+  if (!hasGpu()) return new CanvasRenderer(canvas);
   try {
     return new WebGlRenderer(canvas);
   } catch (error) {
@@ -127,7 +129,6 @@ function fit(): void {
 export function MapTools() {
   return (
     <span class="tools">
-      {rendererName.value === 'canvas2d' && <span class="note">{text.map.fallback}</span>}
       <button
         type="button"
         class="plain"
@@ -209,7 +210,6 @@ export function MemoryMap() {
     const overlay = over.current!;
     const context = overlay.getContext('2d')!;
     renderer = create(base.current!);
-    rendererName.value = renderer.name;
     let drawn = '';
     const pace = new Pace();
     const resize = (): void => {

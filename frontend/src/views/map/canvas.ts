@@ -1,64 +1,111 @@
-/** The memory map without WebGL2: an image of one pixel a block, drawn larger. */
+/**
+ * Draws the memory map without a GPU: its pixels are made by the page and put on a plain canvas.
+ *
+ * WebGL in software takes ten times as long: each pixel goes through a program that a CPU plays a GPU for, is read back, and
+ * is drawn once more, upside down, by the browser's compositor.
+ */
 
-import { rgb } from '../palette';
+import { Camera } from './camera';
+import { Raster, type Rect } from './raster';
 import { collect, type Pixels, type Renderer, type Scene } from './renderer';
+
+/** What is drawn anew one by one may be so many times as costly a pixel. */
+const SINGLY = 6;
 
 export class CanvasRenderer implements Renderer {
   readonly name = 'canvas2d';
   private readonly context: CanvasRenderingContext2D;
-  private readonly small = document.createElement('canvas');
-  private readonly smallContext: CanvasRenderingContext2D;
+  private raster = new Raster(0, 0);
+  private image: ImageData | null = null;
+  /** Where and how the last drawing was made; one that differs is made anew. */
+  private drawn = '';
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const context = canvas.getContext('2d', { alpha: false });
-    const smallContext = this.small.getContext('2d', { willReadFrequently: true });
-    if (context === null || smallContext === null) throw new Error('no canvas');
+    if (context === null) throw new Error('no canvas');
     this.context = context;
-    this.smallContext = smallContext;
   }
 
   draw(scene: Scene): void {
-    const { picture, camera, palette } = scene;
-    const { columns, rows } = camera.grid;
-    picture.takeDirty();
-    if (this.small.width !== columns || this.small.height !== rows) {
-      this.small.width = columns;
-      this.small.height = rows;
+    const { canvas } = this;
+    const { width, height } = canvas;
+    const { camera, picture, palette } = scene;
+    const blocks = picture.takeDirty();
+    if (this.image === null || this.raster.width !== width || this.raster.height !== height) {
+      this.raster = new Raster(width, height);
+      this.image = imageOf(this.raster);
     }
-    const image = this.smallContext.createImageData(columns, rows);
-    const { data } = image;
-    const { texels } = picture;
-    const fresh = rgb(palette['s-new']);
-    for (let at = 0; at < 4 * picture.size; at += 4) {
-      const glow = (texels[at + 3]! / 255) * scene.glow * 0.8;
-      data[at] = texels[at]! + (fresh[0] - texels[at]!) * glow;
-      data[at + 1] = texels[at + 1]! + (fresh[1] - texels[at + 1]!) * glow;
-      data[at + 2] = texels[at + 2]! + (fresh[2] - texels[at + 2]!) * glow;
-      data[at + 3] = 255;
-    }
-    this.smallContext.putImageData(image, 0, 0);
-    const { context, canvas } = this;
-    context.fillStyle = palette.bg;
-    context.fillRect(0, 0, canvas.width, canvas.height);
-    context.imageSmoothingEnabled = camera.scale < 1;
-    context.drawImage(this.small, camera.left, camera.top, columns * camera.scale, rows * camera.scale);
-    if (camera.gap === 0) return;
-    for (let column = 1; column <= columns; column++) {
-      const x = camera.left + column * camera.scale - camera.gap;
-      context.fillRect(x, camera.top, camera.gap, rows * camera.scale);
-    }
-    for (let row = 1; row <= rows; row++) {
-      const y = camera.top + row * camera.scale - camera.gap;
-      context.fillRect(camera.left, y, columns * camera.scale, camera.gap);
-    }
+    const look = [camera.left, camera.top, camera.scale, camera.grid.columns, width, height, picture.size];
+    const drawn = [...look, palette.bg, scene.glow].join();
+    const isOther = drawn !== this.drawn;
+    if (isOther) this.raster.look(scene);
+    this.drawn = drawn;
+    const each = SINGLY * (camera.scale + 2) ** 2;
+    if (isOther || blocks === null || blocks.length * each > width * height) {
+      this.raster.draw(this.raster.whole);
+      this.context.putImageData(this.image, 0, 0);
+    } else this.drawSingly(blocks, this.image);
   }
 
+  private drawSingly(blocks: Uint32Array, image: ImageData): void {
+    const { raster } = this;
+    let changed: Rect | null = null;
+    for (let i = 0; i < blocks.length; i++) {
+      const rect = raster.rectOf(blocks[i]!);
+      if (rect.left >= rect.right || rect.top >= rect.bottom) continue;
+      raster.draw(rect);
+      changed = changed === null ? rect : around(changed, rect);
+    }
+    if (changed === null) return;
+    const { left, top, right, bottom } = changed;
+    this.context.putImageData(image, 0, 0, left, top, right - left, bottom - top);
+  }
+
+  /**
+   * Draw without glow and read back the pixel at the centre of each block in the frame. Where blocks are smaller than
+   * three pixels, one pixel a block is drawn on a canvas of its own, and all blocks are read.
+   */
   pixels(scene: Scene): Pixels {
-    this.draw({ ...scene, glow: 0 });
-    const { columns, rows } = scene.camera.grid;
-    const { data } = this.smallContext.getImageData(0, 0, columns, rows);
+    const still: Scene = { ...scene, glow: 0 };
+    const { camera, picture } = scene;
+    if (camera.scale >= 3) {
+      this.draw(still);
+      const { width, height } = this.canvas;
+      const { data } = this.context.getImageData(0, 0, width, height);
+      return collect(scene, (block) => {
+        const { x, y } = camera.place(block);
+        const px = Math.floor(x + (camera.scale - camera.gap) / 2);
+        const py = Math.floor(y + (camera.scale - camera.gap) / 2);
+        if (px < 0 || py < 0 || px >= width || py >= height) return null;
+        const at = 4 * (py * width + px);
+        return Array.from(data.subarray(at, at + 4));
+      });
+    }
+    const { columns, rows } = camera.grid;
+    const single = new Camera();
+    single.grid = camera.grid;
+    single.count = picture.size;
+    const raster = new Raster(columns, rows);
+    raster.look({ ...still, camera: single });
+    raster.draw(raster.whole);
+    const context = new OffscreenCanvas(columns, rows).getContext('2d')!;
+    context.putImageData(imageOf(raster), 0, 0);
+    const { data } = context.getImageData(0, 0, columns, rows);
     return collect(scene, (block) => Array.from(data.subarray(4 * block, 4 * block + 4)));
   }
 
   dispose(): void {}
+}
+
+function imageOf({ pixels, width, height }: Raster): ImageData {
+  return new ImageData(new Uint8ClampedArray(pixels.buffer), width, height);
+}
+
+function around(a: Rect, b: Rect): Rect {
+  return {
+    left: Math.min(a.left, b.left),
+    top: Math.min(a.top, b.top),
+    right: Math.max(a.right, b.right),
+    bottom: Math.max(a.bottom, b.bottom),
+  };
 }

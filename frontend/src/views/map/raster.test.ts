@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { Picture } from '../../store/picture';
+import { PALETTES, rgb, STATE_COLOURS } from '../palette';
+import { Camera } from './camera';
+import { Raster } from './raster';
+import type { Scene } from './renderer';
+
+const PALETTE = PALETTES.dark;
+
+/** A pool in a frame: from cells with bars to several cells a pixel. */
+const frames = fc.record({
+  blocks: fc.integer({ min: 1, max: 700 }),
+  width: fc.integer({ min: 3, max: 90 }),
+  height: fc.integer({ min: 3, max: 70 }),
+  zoom: fc.constantFrom(1, 1, 2.5, 9),
+  seed: fc.integer(),
+});
+
+function dice(seed: number): (sides: number) => number {
+  let state = seed;
+  return (sides) => {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0;
+    return Math.floor(((state >>> 8) / 2 ** 24) * sides);
+  };
+}
+
+function wordsOf(count: number, roll: (sides: number) => number): Uint32Array<ArrayBuffer> {
+  return Uint32Array.from({ length: count }, () => roll(4) | (roll(128) << 12));
+}
+
+function change(picture: Picture, words: Uint32Array<ArrayBuffer>, glow: Uint32Array): void {
+  const none = new Uint32Array(0);
+  picture.apply({ full: words, blocks: none, words: none, glow, faint: none, jump: true }, true, false);
+}
+
+function sceneOf(blocks: number, width: number, height: number, zoom: number): Scene {
+  const picture = new Picture();
+  picture.reset(blocks);
+  const camera = new Camera();
+  camera.resize(width, height, blocks);
+  if (zoom > 1) camera.zoom(zoom, width / 3, height / 2);
+  return { picture, camera, palette: PALETTE, glow: 0.5 };
+}
+
+/** The block whose cell is at a place on the canvas, as a reader would say: -1 for none, and for what parts two cells. */
+function blockAt({ camera, picture }: Scene, x: number, y: number): number {
+  const [column, row] = [(x - camera.left) / camera.scale, (y - camera.top) / camera.scale];
+  const edge = 1 - camera.gap / camera.scale;
+  const isCell = column >= 0 && row >= 0 && column < camera.grid.columns && row < camera.grid.rows;
+  if (!isCell || column % 1 >= edge || row % 1 >= edge) return -1;
+  const block = Math.floor(row) * camera.grid.columns + Math.floor(column);
+  return block < picture.size ? block : -1;
+}
+
+const channels = (pixel: number): number[] => [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255];
+
+test('without glow each pixel is of its block, of the ground, or the mean of the four cells in it', () => {
+  fc.assert(
+    fc.property(frames, ({ blocks, width, height, zoom, seed }) => {
+      const scene = sceneOf(blocks, width, height, zoom);
+      const roll = dice(seed);
+      change(scene.picture, wordsOf(blocks, roll), new Uint32Array(0));
+      const raster = new Raster(width, height);
+      raster.look(scene);
+      raster.draw(raster.whole);
+      const { scale } = scene.camera;
+      const colour = (block: number): number[] =>
+        rgb(PALETTE[block < 0 ? 'bg' : STATE_COLOURS[scene.picture.words[block]! & 3]!]);
+      for (let trial = 0; trial < 300; trial++) {
+        const [x, y] = [roll(width), roll(height)];
+        const places =
+          scale >= 1
+            ? [[0.5, 0.5]]
+            : [0.25, 0.75].flatMap((down) => [0.25, 0.75].map((right) => [right, down]));
+        const found = places.map(([right, down]) => blockAt(scene, x + right!, y + down!));
+        // The bar at the foot of a large cell is lighter or darker.
+        const foot = (y + 0.5 - scene.camera.top) % scale;
+        if (scale >= 14 && foot >= scale - scene.camera.gap - Math.max(2, Math.floor(scale * 0.1))) continue;
+        const mean = [0, 1, 2].map((i) =>
+          Math.round(found.reduce((sum, block) => sum + colour(block)[i]!, 0) / found.length),
+        );
+        expect(channels(raster.pixels[y * width + x]!)).toEqual(mean);
+      }
+    }),
+  );
+});
+
+test('what is drawn block by block is what is drawn at once, with glow and bars', () => {
+  fc.assert(
+    fc.property(frames, ({ blocks, width, height, zoom, seed }) => {
+      const scene = sceneOf(blocks, width, height, zoom);
+      const roll = dice(seed);
+      const { picture } = scene;
+      const before = wordsOf(blocks, roll);
+      change(
+        picture,
+        before.slice(),
+        Uint32Array.from({ length: 4 }, () => roll(blocks)),
+      );
+      const [singly, atOnce] = [new Raster(width, height), new Raster(width, height)];
+      singly.look(scene);
+      singly.draw(singly.whole);
+      const litBefore = [...picture.lit()];
+      const after = before.map((word) => (roll(3) === 0 ? roll(4) | (roll(128) << 12) : word));
+      change(
+        picture,
+        after,
+        Uint32Array.from({ length: 4 }, () => roll(blocks)),
+      );
+      const differs = [...after.keys()].filter((block) => after[block] !== before[block]);
+      for (const block of [...litBefore, ...picture.lit(), ...differs]) singly.draw(singly.rectOf(block));
+      atOnce.look(scene);
+      atOnce.draw(atOnce.whole);
+      expect(Buffer.from(singly.pixels.buffer).equals(Buffer.from(atOnce.pixels.buffer))).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,290 @@
+/**
+ * The map's pixels, made by the CPU: what the programs of `webgl.ts` say of each pixel, and where there is no GPU much cheaper.
+ *
+ *     cells (a pixel or more)                     crowd (several cells a pixel)
+ *     ┌──┐┌──┐  a row of pixels that is like      ┌──┬──┐
+ *     │  ││  │  the one above it is copied;       │· │ ·│  four places in a pixel, each in some cell: their mean,
+ *     ├──┤└──┘  bars and glow have rows of        ├──┼──┤  and the strongest glow of the four
+ *     └──┘      their own                         │· │ ·│
+ *                                                 └──┴──┘
+ */
+
+import type { Picture } from '../../store/picture';
+import { classOf, filledOf } from '../../worker/word';
+import { type Palette, rgb, STATE_COLOURS } from '../palette';
+import type { Camera } from './camera';
+import type { Scene } from './renderer';
+
+/** A colour as three numbers of ten bits, so that four can be added: red the lowest. */
+type Wide = number;
+
+/** Half of what a mean of four is divided by, in each of the three. */
+const HALF = 2 | (2 << 10) | (2 << 20);
+
+function widen([red, green, blue]: readonly [number, number, number]): Wide {
+  return red | (green << 10) | (blue << 20);
+}
+
+/** A pixel as machines that browsers run on have it, of a colour that was added up four times. */
+function meanOf(sum: Wide): number {
+  const half = sum + HALF;
+  return 0xff000000 | ((half >>> 2) & 255) | ((half >>> 4) & 0xff00) | ((half >>> 6) & 0xff0000);
+}
+
+/** A pixel on the way from one to another, by 0 to 256. */
+function mixed(from: number, to: number, part: number): number {
+  const channel = (shift: number): number => {
+    const a = (from >>> shift) & 255;
+    return (a + (((((to >>> shift) & 255) - a) * part + 128) >> 8)) << shift;
+  };
+  return 0xff000000 | channel(0) | channel(8) | channel(16);
+}
+
+export interface Rect {
+  readonly left: number;
+  readonly top: number;
+  /** The first column and row behind it. */
+  readonly right: number;
+  readonly bottom: number;
+}
+
+export class Raster {
+  readonly pixels: Uint32Array<ArrayBuffer>;
+  private picture!: Picture;
+  private camera!: Camera;
+  /** Cells: the grid's column at each column of pixels, -1 for the ground; how far into the cell it is. */
+  private readonly column: Int32Array;
+  private readonly inside: Float64Array;
+  /** Crowd: the grid's columns a quarter to the left and to the right of each pixel's middle. */
+  private readonly near: Int32Array;
+  private readonly far: Int32Array;
+  /** Crowd: the columns of pixels that have cells on both sides. */
+  private from = 0;
+  private to = 0;
+  private edge = 0;
+  private bar = 0;
+  private readonly wide = new Int32Array(4);
+  private wideGround: Wide = 0;
+  /** The states' pixels, and those of a bar's full and empty part. */
+  private readonly plain = new Uint32Array(4);
+  private readonly full = new Uint32Array(4);
+  private readonly empty = new Uint32Array(4);
+  private ground = 0;
+  private fresh = 0;
+  private amount = 0;
+
+  constructor(
+    readonly width: number,
+    readonly height: number,
+  ) {
+    this.pixels = new Uint32Array(width * height);
+    this.column = new Int32Array(width);
+    this.inside = new Float64Array(width);
+    this.near = new Int32Array(width);
+    this.far = new Int32Array(width);
+  }
+
+  /** Take the scene of which pixels are drawn from now on. */
+  look({ picture, camera, palette, glow }: Scene): void {
+    this.picture = picture;
+    this.camera = camera;
+    this.amount = glow;
+    this.paint(palette);
+    const { scale, left, gap } = camera;
+    const { columns } = camera.grid;
+    const { column, inside, near, far, width } = this;
+    this.edge = scale - gap;
+    this.bar = scale >= 14 ? Math.max(2, Math.floor(scale * 0.1)) : 0;
+    this.from = width;
+    this.to = 0;
+    const within = (at: number): number => (at >= 0 && at < columns ? at : -1);
+    for (let x = 0; x < width; x++) {
+      const at = x + 0.5 - left;
+      const cell = Math.floor(at / scale);
+      inside[x] = at - cell * scale;
+      column[x] = inside[x]! < this.edge ? within(cell) : -1;
+      near[x] = within(Math.floor((at - 0.25) / scale));
+      far[x] = within(Math.floor((at + 0.25) / scale));
+      if (near[x]! < 0 || far[x]! < 0) continue;
+      this.from = Math.min(this.from, x);
+      this.to = x + 1;
+    }
+  }
+
+  private paint(palette: Palette): void {
+    const solid = (name: keyof Palette): number => meanOf(4 * widen(rgb(palette[name])));
+    this.ground = solid('bg');
+    this.fresh = solid('s-new');
+    this.wideGround = widen(rgb(palette.bg));
+    STATE_COLOURS.forEach((name, kind) => {
+      this.wide[kind] = widen(rgb(palette[name]));
+      this.plain[kind] = solid(name);
+      this.full[kind] = mixed(this.plain[kind]!, 0xffffffff, 87);
+      this.empty[kind] = mixed(this.plain[kind]!, this.ground, 108);
+    });
+  }
+
+  /** The pixels that may show something of a block; empty where it lies out of sight. */
+  rectOf(block: number): Rect {
+    const { x, y } = this.camera.place(block);
+    const { scale } = this.camera;
+    const most = (at: number, end: number): number => Math.max(0, Math.min(end, at));
+    return {
+      left: most(Math.floor(x) - 1, this.width),
+      top: most(Math.floor(y) - 1, this.height),
+      right: most(Math.ceil(x + scale) + 1, this.width),
+      bottom: most(Math.ceil(y + scale) + 1, this.height),
+    };
+  }
+
+  get whole(): Rect {
+    return { left: 0, top: 0, right: this.width, bottom: this.height };
+  }
+
+  draw(rect: Rect): void {
+    if (this.camera.scale >= 1) this.drawCells(rect);
+    else this.drawCrowd(rect);
+  }
+
+  // -- cells ----------------------------------------------------------------------------------------------------------
+
+  private drawCells({ left, top, right, bottom }: Rect): void {
+    const { camera, pixels, width, edge, bar } = this;
+    /** The row of the grid that the row of pixels above is of, if it may be copied. */
+    let above = -1;
+    for (let y = top; y < bottom; y++) {
+      const at = y + 0.5 - camera.top;
+      const row = Math.floor(at / camera.scale);
+      const inside = at - row * camera.scale;
+      const start = y * width + left;
+      if (row < 0 || row >= camera.grid.rows || inside >= edge) {
+        pixels.fill(this.ground, start, start + right - left);
+        above = -1;
+        continue;
+      }
+      const isBar = inside >= edge - bar;
+      if (row === above && !isBar) {
+        pixels.copyWithin(start, start - width, start - width + right - left);
+        continue;
+      }
+      const isPlain = this.drawRow(y, row, inside, left, right, isBar);
+      above = isPlain && !isBar ? row : -1;
+    }
+  }
+
+  /** One row of pixels; true: nothing of it depends on where in its cells it lies. */
+  private drawRow(
+    y: number,
+    row: number,
+    inside: number,
+    left: number,
+    right: number,
+    isBar: boolean,
+  ): boolean {
+    const { picture, camera, column, pixels, plain, ground } = this;
+    const first = row * camera.grid.columns;
+    const start = y * this.width;
+    let isPlain = true;
+    let x = left;
+    while (x < right) {
+      const at = column[x]!;
+      const block = first + at;
+      let end = x + 1;
+      while (end < right && column[end] === at) end++;
+      if (at < 0 || block >= picture.size) {
+        for (; x < end; x++) pixels[start + x] = ground;
+        continue;
+      }
+      const glow = picture.glow[block]!;
+      if (glow === 0 && !isBar) {
+        const colour = plain[picture.words[block]! & 3]!;
+        for (; x < end; x++) pixels[start + x] = colour;
+        continue;
+      }
+      isPlain = false;
+      for (; x < end; x++) pixels[start + x] = this.cellPixel(x, inside, block, glow, isBar);
+    }
+    return isPlain;
+  }
+
+  private cellPixel(x: number, y: number, block: number, glow: number, isBar: boolean): number {
+    const { edge, fresh } = this;
+    const { scale } = this.camera;
+    const word = this.picture.words[block]!;
+    const kind = classOf(word);
+    const inside = this.inside[x]!;
+    let colour = this.plain[kind]!;
+    // How full it is says nothing where nobody holds it.
+    const filled = isBar && kind >= 2 ? filledOf(word) : 0;
+    if (filled > 0) colour = (inside < edge * filled ? this.full : this.empty)[kind]!;
+    if (glow === 0) return colour;
+    // A ring, so that the state can still be seen under it; all of a small cell.
+    const rim = Math.min(inside, y, edge - inside, edge - y);
+    const ring = Math.max(scale < 9 ? 0.85 : 0.24, Math.min(1, 1.1 - (6 * rim) / scale));
+    return mixed(colour, fresh, Math.round((glow / 255) * this.amount * ring * 256));
+  }
+
+  // -- crowd ----------------------------------------------------------------------------------------------------------
+
+  private drawCrowd({ left, top, right, bottom }: Rect): void {
+    const { picture, camera } = this;
+    const { columns } = camera.grid;
+    const glows = picture.litCount > 0;
+    for (let y = top; y < bottom; y++) {
+      const upper = Math.floor((y + 0.25 - camera.top) / camera.scale);
+      const lower = Math.floor((y + 0.75 - camera.top) / camera.scale);
+      let [from, to] = [Math.max(left, this.from), Math.min(right, this.to)];
+      // Of a row that is not whole each place is looked at.
+      if (upper < 0 || (lower + 1) * columns > picture.size || from >= to) [from, to] = [right, right];
+      for (let x = left; x < from; x++) this.drawPlaces(x, y, upper, lower);
+      if (from < to) this.drawWhole(y * this.width, from, to, upper * columns, lower * columns, glows);
+      for (let x = to; x < right; x++) this.drawPlaces(x, y, upper, lower);
+    }
+  }
+
+  /** Pixels whose four places all are in cells. */
+  private drawWhole(
+    start: number,
+    from: number,
+    to: number,
+    upper: number,
+    lower: number,
+    glows: boolean,
+  ): void {
+    const { pixels, near, far, wide, fresh } = this;
+    const { words, glow } = this.picture;
+    const most = (256 / 255) * this.amount * 0.7;
+    for (let x = from; x < to; x++) {
+      const [a, b] = [near[x]!, far[x]!];
+      const half =
+        wide[words[upper + a]! & 3]! +
+        wide[words[upper + b]! & 3]! +
+        wide[words[lower + a]! & 3]! +
+        wide[words[lower + b]! & 3]! +
+        HALF;
+      pixels[start + x] =
+        0xff000000 | ((half >>> 2) & 255) | ((half >>> 4) & 0xff00) | ((half >>> 6) & 0xff0000);
+      if (!glows) continue;
+      const lit = Math.max(glow[upper + a]!, glow[upper + b]!, glow[lower + a]!, glow[lower + b]!);
+      if (lit > 0) pixels[start + x] = mixed(pixels[start + x]!, fresh, Math.round(lit * most));
+    }
+  }
+
+  /** A pixel at the edge of the grid: some of its places may be on the ground. */
+  private drawPlaces(x: number, y: number, upper: number, lower: number): void {
+    const { picture, near, far, wide } = this;
+    const { columns } = this.camera.grid;
+    let sum: Wide = 0;
+    let lit = 0;
+    for (const row of [upper, lower]) {
+      for (const column of [near[x]!, far[x]!]) {
+        const block = row * columns + column;
+        const isCell = row >= 0 && column >= 0 && block < picture.size;
+        sum += isCell ? wide[classOf(picture.words[block]!)]! : this.wideGround;
+        if (isCell) lit = Math.max(lit, picture.glow[block]!);
+      }
+    }
+    const part = Math.round((lit / 255) * this.amount * 0.7 * 256);
+    this.pixels[y * this.width + x] = mixed(meanOf(sum), this.fresh, part);
+  }
+}
