@@ -5,6 +5,7 @@
  * WebAssembly reserves gigabytes of addresses: it has plain arrays, as has a page whose browser forbids WebAssembly.
  */
 
+import { compiled, PAGE } from '../wasm';
 import code from './blocks.wat';
 import { MULTIPLIERS, SALTS } from './generated/constants';
 
@@ -14,7 +15,6 @@ export const LARGE = 65_536;
 /** Bytes at the memory's beginning: the lanes' multipliers and salts, and behind them what was found. */
 const HEAD = 128;
 const FOUND = 16;
-const PAGE = 65_536;
 
 /** One value a block. */
 export interface Columns {
@@ -36,20 +36,6 @@ interface Exports {
   words(n: number, ...columnsAndBlockSize: number[]): void;
 }
 
-let compiled: WebAssembly.Module | null | undefined;
-
-function compile(): WebAssembly.Module | null {
-  if (compiled === undefined) {
-    try {
-      compiled = new WebAssembly.Module(Uint8Array.from(atob(code), (each) => each.charCodeAt(0)));
-    } catch {
-      // Forbidden, or a machine without such instructions.
-      compiled = null;
-    }
-  }
-  return compiled;
-}
-
 /** The loops over the blocks of one pool. */
 export class Kernels {
   /** The first of the last few blocks, which no loop here comes to: it takes four at once. */
@@ -69,7 +55,7 @@ export class Kernels {
 
   /** Columns in a memory of their own; null: plain ones will do. */
   static of(size: number): Kernels | null {
-    const module = size < LARGE ? null : compile();
+    const module = size < LARGE ? null : compiled(code);
     if (module === null) return null;
     let end = HEAD;
     const place = (bytes: number): number => {

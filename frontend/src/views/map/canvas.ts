@@ -9,13 +9,10 @@ import { Camera } from './camera';
 import { Raster, type Rect } from './raster';
 import { collect, type Pixels, type Renderer, type Scene } from './renderer';
 
-/** What is drawn anew one by one may be so many times as costly a pixel. */
-const SINGLY = 6;
-
 export class CanvasRenderer implements Renderer {
   readonly name = 'canvas2d';
   private readonly context: CanvasRenderingContext2D;
-  private raster = new Raster(0, 0);
+  private raster = new Raster(0, 0, 0);
   private image: ImageData | null = null;
   /** Where and how the last drawing was made; one that differs is made anew. */
   private drawn = '';
@@ -31,8 +28,10 @@ export class CanvasRenderer implements Renderer {
     const { width, height } = canvas;
     const { camera, picture, palette } = scene;
     const blocks = picture.takeDirty();
-    if (this.image === null || this.raster.width !== width || this.raster.height !== height) {
-      this.raster = new Raster(width, height);
+    const { raster } = this;
+    const fits = raster.width === width && raster.height === height && raster.size === picture.size;
+    if (this.image === null || !fits) {
+      this.raster = new Raster(width, height, picture.size);
       this.image = imageOf(this.raster);
     }
     const look = [camera.left, camera.top, camera.scale, camera.grid.columns, width, height, picture.size];
@@ -40,9 +39,8 @@ export class CanvasRenderer implements Renderer {
     const isOther = drawn !== this.drawn;
     if (isOther) this.raster.look(scene);
     this.drawn = drawn;
-    const each = SINGLY * (camera.scale + 2) ** 2;
-    if (isOther || blocks === null || blocks.length * each > width * height) {
-      this.raster.draw(this.raster.whole);
+    if (isOther || blocks === null || this.raster.isMany(blocks.length)) {
+      this.raster.drawAll();
       this.context.putImageData(this.image, 0, 0);
     } else this.drawSingly(blocks, this.image);
   }
@@ -85,9 +83,9 @@ export class CanvasRenderer implements Renderer {
     const single = new Camera();
     single.grid = camera.grid;
     single.count = picture.size;
-    const raster = new Raster(columns, rows);
+    const raster = new Raster(columns, rows, picture.size);
     raster.look({ ...still, camera: single });
-    raster.draw(raster.whole);
+    raster.drawAll();
     const context = new OffscreenCanvas(columns, rows).getContext('2d')!;
     context.putImageData(imageOf(raster), 0, 0);
     const { data } = context.getImageData(0, 0, columns, rows);
@@ -98,7 +96,11 @@ export class CanvasRenderer implements Renderer {
 }
 
 function imageOf({ pixels, width, height }: Raster): ImageData {
-  return new ImageData(new Uint8ClampedArray(pixels.buffer), width, height);
+  return new ImageData(
+    new Uint8ClampedArray(pixels.buffer, pixels.byteOffset, pixels.byteLength),
+    width,
+    height,
+  );
 }
 
 function around(a: Rect, b: Rect): Rect {

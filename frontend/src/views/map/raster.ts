@@ -13,6 +13,7 @@ import type { Picture } from '../../store/picture';
 import { classOf, filledOf } from '../../worker/word';
 import { type Palette, rgb, STATE_COLOURS } from '../palette';
 import type { Camera } from './camera';
+import { Crowd } from './crowd';
 import type { Scene } from './renderer';
 
 /** A colour as three numbers of ten bits, so that four can be added: red the lowest. */
@@ -40,6 +41,9 @@ function mixed(from: number, to: number, part: number): number {
   return 0xff000000 | channel(0) | channel(8) | channel(16);
 }
 
+/** A pixel that is drawn for a block of its own costs as much as so many others. */
+const SINGLY = 6;
+
 export interface Rect {
   readonly left: number;
   readonly top: number;
@@ -50,6 +54,7 @@ export interface Rect {
 
 export class Raster {
   readonly pixels: Uint32Array<ArrayBuffer>;
+  private readonly crowd: Crowd | null;
   private picture!: Picture;
   private camera!: Camera;
   /** Cells: the grid's column at each column of pixels, -1 for the ground; how far into the cell it is. */
@@ -76,8 +81,11 @@ export class Raster {
   constructor(
     readonly width: number,
     readonly height: number,
+    /** Blocks of the pool. */
+    readonly size: number,
   ) {
-    this.pixels = new Uint32Array(width * height);
+    this.crowd = Crowd.of(width, height, size);
+    this.pixels = this.crowd?.pixels ?? new Uint32Array(width * height);
     this.column = new Int32Array(width);
     this.inside = new Float64Array(width);
     this.near = new Int32Array(width);
@@ -109,6 +117,7 @@ export class Raster {
       this.from = Math.min(this.from, x);
       this.to = x + 1;
     }
+    this.crowd?.look(this.plain, near, far);
   }
 
   private paint(palette: Palette): void {
@@ -137,13 +146,30 @@ export class Raster {
     };
   }
 
-  get whole(): Rect {
+  private get whole(): Rect {
     return { left: 0, top: 0, right: this.width, bottom: this.height };
   }
 
   draw(rect: Rect): void {
     if (this.camera.scale >= 1) this.drawCells(rect);
-    else this.drawCrowd(rect);
+    else this.drawCrowd(rect, null);
+  }
+
+  drawAll(): void {
+    const { crowd, picture, whole } = this;
+    const isFast = crowd !== null && this.camera.scale < 1 && !this.isMany(picture.litCount);
+    if (!isFast) {
+      this.draw(whole);
+      return;
+    }
+    crowd.take(picture.words);
+    this.drawCrowd(whole, crowd);
+    for (const block of picture.lit()) this.draw(this.rectOf(block));
+  }
+
+  /** So many blocks that to draw them one by one takes longer than to draw all. */
+  isMany(blocks: number): boolean {
+    return blocks * SINGLY * (this.camera.scale + 2) ** 2 > this.width * this.height;
   }
 
   // -- cells ----------------------------------------------------------------------------------------------------------
@@ -226,8 +252,8 @@ export class Raster {
 
   // -- crowd ----------------------------------------------------------------------------------------------------------
 
-  private drawCrowd({ left, top, right, bottom }: Rect): void {
-    const { picture, camera } = this;
+  private drawCrowd({ left, top, right, bottom }: Rect, fast: Crowd | null): void {
+    const { picture, camera, width } = this;
     const { columns } = camera.grid;
     const glows = picture.litCount > 0;
     for (let y = top; y < bottom; y++) {
@@ -236,8 +262,10 @@ export class Raster {
       let [from, to] = [Math.max(left, this.from), Math.min(right, this.to)];
       // Of a row that is not whole each place is looked at.
       if (upper < 0 || (lower + 1) * columns > picture.size || from >= to) [from, to] = [right, right];
+      if (fast !== null) to -= (to - from) & 1;
       for (let x = left; x < from; x++) this.drawPlaces(x, y, upper, lower);
-      if (from < to) this.drawWhole(y * this.width, from, to, upper * columns, lower * columns, glows);
+      if (fast !== null) fast.row(y * width, from, to - from, upper * columns, lower * columns, columns);
+      else if (from < to) this.drawWhole(y * width, from, to, upper * columns, lower * columns, glows);
       for (let x = to; x < right; x++) this.drawPlaces(x, y, upper, lower);
     }
   }
