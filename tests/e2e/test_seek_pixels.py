@@ -1,6 +1,8 @@
 """Random seeks in a recording that the page does not hold: what is drawn is the state of the Python fold, block by block."""
 
 import random
+import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,3 +108,34 @@ def test_no_picture_on_the_way_is_told_to_be_verified_before_its_digest_was_comp
     assert drawn[-1]["step"] == steps[-1], "the latest seek wins"
     wrong = [each for each in drawn if each["settled"] and not each["verified"]]
     assert wrong == [], wrong
+
+
+def test_a_state_is_fetched_while_the_pointer_rests_and_gone_to_without_asking_again(
+    viewing: ServerProcess, long: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={long.session}&step=0")
+    ready(page)
+    (worker,) = page.workers
+
+    def sought() -> list[int]:
+        names = worker.evaluate("performance.getEntriesByType('resource').map(each => each.name)")
+        return [int(found[1]) for name in names if (found := re.search(r"/seek\?step=(\d+)", name))]
+
+    page.locator(".timeline").get_by_text("all", exact=True).click()
+    until(page, "document.querySelector('.timeline .lane canvas').width > 0")
+    box = page.locator(".timeline .lane").bounding_box()
+    assert box is not None
+    before = len(sought())
+    x, y = box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.55
+    page.mouse.move(x, y)
+    deadline = time.monotonic() + 20
+    while len(sought()) == before:
+        assert time.monotonic() < deadline, "nothing was asked for while the pointer rested"
+        page.wait_for_timeout(50)
+    page.mouse.down()
+    page.mouse.up()
+    ready(page)
+    asked = sought()[before:]
+    (step,) = asked
+    assert state(page)["step"] == step > long.steps // 2
+    same(state(page), states_after(long, {step})[step])

@@ -10,6 +10,10 @@ After a long recording of a large pool was opened, the page fetches some of its 
 told what changed since one of them. That takes seconds, and is waited for, for some 20 s at most: the seeks that are timed are those
 of a reader who has had the recording open for a while.
 
+Where a pointer has rested on the timeline for a moment, the page fetches what a seek to there would bring. So seeks are timed in both
+ways: ``browser_ms`` are those of a pointer that is pressed as soon as it comes to a place, which nobody could foresee, and
+``browser_rested_ms`` those of one that rests there for 0.3 s before, as a hand does. Both count from the press.
+
 While dragging, the time of a frame is that of all that ran on the page's main thread from the beginning of one frame to that of
 the next: script, style, layout, painting, garbage collection, as Chromium's own trace tells it.
 """
@@ -35,9 +39,12 @@ if TYPE_CHECKING:
 
 _READ_AHEAD_SECONDS = 20.0
 _REST_SECONDS = 0.3
+"""Between two seeks: on the place of the last one, or on that of the next one."""
 _MOVES_A_SECOND = 60
 _SWEEP_SECONDS = 4.0
 """From one end of the timeline to the other."""
+
+MEASURED = ("browser_ms", "browser_rested_ms", "drag_ms")
 
 _ARM = """seconds => {
   window.kvariumSeek = new Promise((resolve, reject) => {
@@ -80,17 +87,23 @@ def _tell(line: str) -> None:
 
 def measure_browser(
     file: Path, session: str, seeks: int, drag_seconds: float, note: Callable[[str], None] = _tell
-) -> tuple[dict[str, float], dict[str, float]]:
-    """``{"p50", "p95", "p99"}`` in ms of ``seeks`` random seeks, and of the main thread's time a frame while dragging.
+) -> dict[str, dict[str, float]]:
+    """``{"p50", "p95", "p99"}`` in ms by what was measured, of :data:`MEASURED`.
+
+    ``seeks`` random seeks of each of the two ways, then ``drag_seconds`` of dragging: the main thread's time a frame.
 
     ``session`` is the id of one in ``file``. ``note`` is told what a person may want to know beside: how often the picture
     changed during the drag. Raises :class:`NotMeasuredError` where there is no Playwright, Chromium or page, and
     :class:`KvariumError` when the page shows a fault or does not get there.
     """
     with _opened(file, session, note) as (browser, page, lane):
-        sought = _seek(page, lane, seeks)
-        note("in the browser: " + ", ".join(f"{part} {value:g} ms" for part, value in sought.items()))
-        return sought, percentiles(frame_times(_drag(browser, page, lane, drag_seconds, note)))
+        found = {
+            "browser_ms": _seek(page, lane, seeks, rests_there=False),
+            "browser_rested_ms": _seek(page, lane, seeks, rests_there=True),
+        }
+        for name, sought in found.items():
+            note(f"{name}: " + ", ".join(f"{part} {value:g} ms" for part, value in sought.items()))
+        return {**found, "drag_ms": percentiles(frame_times(_drag(browser, page, lane, drag_seconds, note)))}
 
 
 def measure_drag(file: Path, session: str, seconds: float, note: Callable[[str], None] = _tell) -> Events:
@@ -140,7 +153,7 @@ def _read_ahead(page: "Page") -> int:
     return int(bases["kept"])
 
 
-def _seek(page: "Page", lane: Lane, count: int) -> dict[str, float]:
+def _seek(page: "Page", lane: Lane, count: int, *, rests_there: bool) -> dict[str, float]:
     left, right, y = lane
     dice = random.Random(7)
     x = left
@@ -148,9 +161,12 @@ def _seek(page: "Page", lane: Lane, count: int) -> dict[str, float]:
     for _ in range(count):
         # Never where the view is already.
         x = left + (x - left + dice.uniform(0.02, 0.98) * (right - left)) % (right - left)
-        page.mouse.move(x, y)
+        if rests_there:
+            page.mouse.move(x, y)
         page.wait_for_timeout(_REST_SECONDS * 1000)
         page.evaluate(_ARM, ANSWER_SECONDS)
+        if not rests_there:
+            page.mouse.move(x, y)
         page.mouse.down()
         times.append(page.evaluate("window.kvariumSeek"))
         page.mouse.up()

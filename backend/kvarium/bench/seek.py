@@ -72,7 +72,7 @@ def _note(line: str) -> None:
 
 def measure(size: Size, note: Note) -> dict[str, Any]:
     """All figures, as JSON tells them."""
-    from kvarium.bench.browser import measure_browser
+    from kvarium.bench.browser import MEASURED, measure_browser
     from kvarium.bench.folding import NotMeasuredError
     from kvarium.bench.recording import recording
 
@@ -82,15 +82,13 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
     note(f"{size.server_seeks} seeks at the server")
     server = measure_server(path, facts["session"], facts["steps"], size.server_seeks)
     note(f"at the server: {told(server)}")
-    note(f"{size.browser_seeks} seeks in a browser, then {size.drag_seconds:g} s of dragging")
-    browser: dict[str, float] | None
-    drag: dict[str, float] | None
+    note(f"2 × {size.browser_seeks} seeks in a browser, then {size.drag_seconds:g} s of dragging")
+    seen: dict[str, dict[str, float] | None] = dict.fromkeys(MEASURED)
     try:
-        browser, drag = measure_browser(path, facts["session"], size.browser_seeks, size.drag_seconds, note)
+        seen |= measure_browser(path, facts["session"], size.browser_seeks, size.drag_seconds, note)
     except NotMeasuredError as error:
         note(f"the browser is not measured: {error}")
-        browser = drag = None
-    return {"server_ms": server, "browser_ms": browser, "drag_ms": drag, "recording": facts}
+    return {"server_ms": server, **seen, "recording": facts}
 
 
 def state_at_end(path: Path) -> dict[str, Any]:
@@ -176,6 +174,7 @@ def table(found: Mapping[str, Any]) -> str:
     for name, title in (
         ("server_ms", "seek, server"),
         ("browser_ms", "seek, browser"),
+        ("browser_rested_ms", "  pointer rested"),
         ("drag_ms", "drag, a frame"),
     ):
         rows.append((title, told(found[name])))

@@ -4,7 +4,8 @@ import { signal } from '@preact/signals';
 import type { LandmarkKind } from '../worker/landmarks';
 import type { Destination } from '../worker/place';
 import type { Pace } from '../worker/player';
-import { position, tell } from './ledger';
+import { isEmbedded } from './embedded';
+import { link, position, tell } from './ledger';
 import { selection } from './selection';
 
 /** As it was: the recorded pace, pauses and all. */
@@ -29,6 +30,19 @@ export function follow(): void {
 /** Go to a step: part of a drag or of stepping. */
 export function seek(step: number): void {
   tell({ kind: 'go', to: { kind: 'step', step: Math.max(0, Math.round(step)) } });
+}
+
+/** ms for which a pointer rests on a place before it counts as where its reader will go. */
+const RESTS = 60;
+let resting: ReturnType<typeof setTimeout> | undefined;
+let expected: number | null = null;
+
+/** The pointer is on a step of the timeline, or on none: once it rests there, a recording's state is fetched beforehand. */
+export function point(step: number | null): void {
+  if (step === expected || isEmbedded || link.peek() !== 'replay') return;
+  expected = step;
+  clearTimeout(resting);
+  resting = setTimeout(() => tell({ kind: 'expect', step }), step === null ? 0 : RESTS);
 }
 
 /** Go somewhere and remember where one was. */

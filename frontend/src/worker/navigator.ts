@@ -13,6 +13,7 @@ import type { Keyframe, Step } from '../ledger/generated/types';
 import { peekFrame } from '../ledger/peek';
 import { Beside } from './beside';
 import type { Changes } from './changes';
+import { Foresight } from './foresight';
 import type { History } from './history';
 import { LookAhead } from './lookAhead';
 import type { Place } from './place';
@@ -56,6 +57,7 @@ export class Navigator {
   goal: Place | null = null;
   readonly beside: Beside;
   readonly lookAhead: LookAhead;
+  readonly foresight: Foresight;
   /** The record of the step that the fold is at, decoded. */
   current: Step | null = null;
   private seeking: { step: number; since: number; abort: AbortController } | null = null;
@@ -72,6 +74,7 @@ export class Navigator {
     private readonly handlers: NavigatorHandlers,
   ) {
     this.beside = new Beside(fold, history, requests, handlers.lastRecord, handlers.wake);
+    this.foresight = new Foresight(requests, fold, history, series, () => this.moving);
     this.lookAhead = new LookAhead(requests, history.bases, () => this.moving);
   }
 
@@ -114,6 +117,7 @@ export class Navigator {
 
   /** Stay where the fold is. */
   stop(): void {
+    this.foresight.forget();
     if (this.pause !== null) clearTimeout(this.pause);
     this.pause = null;
     this.goal = null;
@@ -335,12 +339,14 @@ export class Navigator {
   // -- the server ---------------------------------------------------------------------------------------------------
 
   private async seek(step: number): Promise<void> {
-    const seeking = { step, since: performance.now(), abort: new AbortController() };
+    const foreseen = this.foresight.take(step);
+    const seeking = { step, since: performance.now(), abort: foreseen?.abort ?? new AbortController() };
     this.seeking = seeking;
     // Held until the answer came: what is kept may be another by then.
-    const base = this.history.bases.before(this.series.get('record', step));
+    const base = foreseen?.base ?? this.history.bases.before(this.series.get('record', step));
     try {
-      const frames = await this.requests.seek(step, base?.record ?? null, seeking.abort.signal);
+      const asked = foreseen?.answer ?? this.requests.seek(step, base?.record ?? null, seeking.abort.signal);
+      const frames = await asked;
       if (this.seeking !== seeking) return;
       this.seeking = null;
       this.take(frames, step, base);

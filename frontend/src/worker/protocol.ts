@@ -158,6 +158,8 @@ export type ToWorker =
   | { kind: 'close' }
   | { kind: 'follow' }
   | { kind: 'go'; to: Destination }
+  /** The pointer rests on this step of the timeline, or on none. */
+  | { kind: 'expect'; step: number | null }
   | { kind: 'by'; steps: number }
   | { kind: 'byOperations'; operations: number }
   /** `from`: search from this step instead of from the view. */

@@ -119,6 +119,9 @@ scope.onmessage = ({ data }) => {
     case 'go':
       session?.transport.go(data.to);
       break;
+    case 'expect':
+      session?.navigator.foresight.expect(data.step);
+      break;
     case 'by':
       session?.transport.by(data.steps);
       break;

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { clock, moment } from '../../format';
-import { jump, jumpToFirst, seek, stepBy } from '../../store/clock';
+import { jump, jumpToFirst, point, seek, stepBy } from '../../store/clock';
 import { addPainter, invalidate } from '../../store/frame';
 import { hello, landmarks, position, series, usable, wantSeries } from '../../store/ledger';
 import { pixelRatio, pointIn } from '../../store/scale';
@@ -372,6 +372,8 @@ export function Timeline() {
           const at = stepUnder(event);
           const { x, y } = pointIn(event.currentTarget, event);
           hovered.value = { x, y };
+          // Whoever drags asks for each place, and does not wait on any.
+          point(dragging.current || isOnMark.peek() ? null : at);
           if (dragging.current && at !== (position.peek().target ?? position.peek().step)) seek(at);
         }}
         onPointerUp={() => {
@@ -382,6 +384,7 @@ export function Timeline() {
         }}
         onPointerLeave={() => {
           hovered.value = null;
+          point(null);
         }}
         onWheel={(event) => {
           event.preventDefault();
