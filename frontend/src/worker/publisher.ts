@@ -69,9 +69,9 @@ export class Publisher {
     const request = this.selectedRequest();
     if (block !== null) this.biography.look({ ...EVERYTHING, block });
     if (request !== null) this.story.look({ ...EVERYTHING, request, decisions: true });
-    this.session.texts.wanted = new Set(
-      request === null ? this.wants.requests : [...this.wants.requests, request],
-    );
+    const { texts } = this.session;
+    texts.wanted = new Set(request === null ? this.wants.requests : [...this.wants.requests, request]);
+    texts.isRead = block !== null || texts.wanted.size > 0;
     return request;
   }
 
@@ -114,7 +114,9 @@ export class Publisher {
 
   /** Look through the history for what the panels list; true when there is more to look at. */
   work(deadline: number): boolean {
-    const { fold } = this.session;
+    const { fold, navigator, texts } = this.session;
+    // A picture that was waited for goes first.
+    if (!navigator.moving && !this.hasPicture) texts.catchUp();
     let more = false;
     if (this.wants.events !== null) more = this.events.work(fold, deadline);
     const request = this.lookAtSelection();

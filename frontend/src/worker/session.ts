@@ -304,7 +304,7 @@ export class Session {
   private applied(fold: Fold, record: AnyRecord): void {
     if (this.memory.size > this.mostKnown) this.forgetRequests();
     this.trust.look(fold);
-    this.texts.note(record);
+    this.texts.note(record, fold === this.navigator.fold && this.navigator.waiting);
     if (record.type === 'step') noteCopies(this.copied, fold, record);
     this.keeper.look(fold);
   }

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { AnyRecord } from '../ledger/fold';
 import { NONE } from '../ledger/generated/constants';
 import { RequestMemory } from '../ledger/requests';
 import { Texts } from './texts';
@@ -126,5 +127,40 @@ describe('a request that nothing here has told of', () => {
     const { texts: made, asked } = texts(1, false);
     await look(made, 2000);
     expect(asked).toEqual([]);
+  });
+});
+
+describe('what stands in records on the way to a place', () => {
+  const text = (record: number, token: number) =>
+    ({
+      type: 'text',
+      record,
+      step: record,
+      pieces: { token: new Uint8Array(Uint32Array.of(token).buffer), piece: [`piece ${token}`] },
+    }) as AnyRecord;
+  const keyframe = { type: 'keyframe', record: 9 } as AnyRecord;
+
+  test('is noted once the view is there, in its order, before what comes then', () => {
+    const { texts: made } = texts(1);
+    made.note(text(1, 1), true);
+    made.note(text(2, 2), true);
+    expect([...made.pieces.keys()]).toEqual([]);
+    made.note(text(3, 3));
+    expect([...made.pieces.keys()]).toEqual([1, 2, 3]);
+    made.note(text(4, 4), true);
+    made.catchUp();
+    expect([...made.pieces.keys()]).toEqual([1, 2, 3, 4]);
+  });
+
+  test('is left out where the view was sent elsewhere before, and noted at once while somebody reads', () => {
+    const { texts: made } = texts(1);
+    made.note(text(1, 1), true);
+    made.note(keyframe, true);
+    made.note(text(2, 2), true);
+    made.catchUp();
+    expect([...made.pieces.keys()]).toEqual([2]);
+    made.isRead = true;
+    made.note(text(3, 3), true);
+    expect([...made.pieces.keys()]).toEqual([2, 3]);
   });
 });

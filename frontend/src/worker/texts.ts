@@ -28,6 +28,10 @@ export class Texts {
   readonly transcripts: Transcripts;
   /** The requests that somebody looks at. */
   wanted: ReadonlySet<number> = new Set();
+  /** Does somebody look at anything that has a text? */
+  isRead = false;
+  /** What was applied on the way to a place, in its order. */
+  private readonly later: AnyRecord[] = [];
   /** All pieces that were told up to this record are here. */
   private piecesKnown = -1;
   /** When something may be asked for again; `Infinity`: it is on its way. */
@@ -55,8 +59,26 @@ export class Texts {
     this.transcripts = new Transcripts(memory, (request) => this.wanted.has(request), undefined, isTold);
   }
 
-  /** A fold applied a record. */
-  note(record: AnyRecord): void {
+  /**
+   * A fold applied a record. `onTheWay`: to a place that is waited for. What stands in such records is noted once the view is
+   * there ({@link catchUp}), or not at all should it be sent to another place before: unless somebody reads.
+   */
+  note(record: AnyRecord, onTheWay = false): void {
+    if (!onTheWay || this.isRead) {
+      this.catchUp();
+      this.take(record);
+      return;
+    }
+    if (record.type === 'keyframe') this.later.length = 0;
+    this.later.push(record);
+  }
+
+  /** Note what was put off. */
+  catchUp(): void {
+    for (const record of this.later.splice(0)) this.take(record);
+  }
+
+  private take(record: AnyRecord): void {
     this.transcripts.note(record);
     if (record.type !== 'text') return;
     takePieces(this.pieces, record.pieces);

@@ -38,11 +38,14 @@ export class Packer {
     );
   }
 
-  /** Bring the words of all blocks up to date; the blocks whose word changed enter `changed`. Returns how many. */
+  /**
+   * Bring the words of all blocks up to date; the blocks whose word changed enter `changed`. Returns how many. Where a look at
+   * some says that it is a good part of a large pool, all count as changed, and are not listed.
+   */
   update(blocks: Blocks, words: Uint32Array, changed: Uint32Array): number {
     const { count, filled, kind, content, kernels } = blocks;
     const { fills, blockSize } = this;
-    let found = kernels === null ? 0 : replaced(words, kernels.words(blockSize), changed);
+    let found = kernels === null ? 0 : renewed(words, kernels.words(blockSize), changed);
     for (let b = kernels?.rest ?? 0; b < words.length; b++) {
       const held = count[b]!;
       const full = filled[b]!;
@@ -58,6 +61,19 @@ export class Packer {
     }
     return found;
   }
+}
+
+/** Words that are looked at to guess how many changed, and the part of them from which on all count. */
+const SAMPLED = 1024;
+const GOOD_PART = 0.2;
+
+function renewed(words: Uint32Array, now: Uint32Array, changed: Uint32Array): number {
+  const every = Math.floor(now.length / SAMPLED);
+  let differing = 0;
+  for (let b = 0; b < now.length; b += every) if (words[b] !== now[b]) differing++;
+  if (differing < GOOD_PART * SAMPLED) return replaced(words, now, changed);
+  words.set(now);
+  return now.length;
 }
 
 /** Bring words up to date with those that are `now`; the places of the others enter `changed`. Returns how many. */
