@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { installHook } from './hook';
-import { startKeys } from './store/commands';
+import { startKeys } from './store/keyboard';
 import { startLocation } from './store/location';
 import { startPlayground } from './store/playground';
 import { startScale } from './store/scale';
@@ -13,6 +13,7 @@ import './styles/panels.css';
 import './styles/lists.css';
 import './styles/overlays.css';
 import './styles/norms.css';
+import './styles/palette.css';
 import './styles/text.css';
 import './styles/playground.css';
 

@@ -12,6 +12,7 @@ import { decisions, describe, events } from './wording/events';
 import { footer } from './wording/footer';
 import { inspector } from './wording/inspector';
 import { keysAndValues } from './wording/keysAndValues';
+import { palette, share } from './wording/palette';
 import { playground } from './wording/playground';
 import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
@@ -71,4 +72,6 @@ export const text = {
   stage,
   commands,
   keys,
+  palette,
+  share,
 } as const;

@@ -1,6 +1,9 @@
-/** What a reader can do, as data: an id (its title is in the catalogue), keys, and what it does. The `?` overlay lists them. */
+/**
+ * What a reader can do, as data: an id (its title is in the catalogue), keys, what it does, and why it can't be done now.
+ * The `?` overlay and the command palette list them.
+ */
 
-import type { text } from '../text';
+import { text } from '../text';
 import {
   changePace,
   follow,
@@ -26,12 +29,15 @@ import {
   keysShown,
   LEFT_KEYS,
   LEFT_PANELS,
+  paletteShown,
+  renderNow,
   showPanel,
 } from './layout';
-import { type Motion, press, release, releaseAll } from './motion';
-import { clearSelection } from './selection';
+import { type Motion, press, release } from './motion';
+import { clearSelection, NOTHING, selection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
-import { revealSelection, startSurfaces } from './surfaces';
+import { shareLink } from './share';
+import { revealSelection } from './surfaces';
 import { toggleTheme } from './theme';
 
 export type Group = keyof typeof text.keys.groups;
@@ -44,12 +50,15 @@ export interface Command {
   readonly run: () => void;
   /** It goes on while its key is held; this ends it. */
   readonly release?: () => void;
-  readonly enabled?: () => boolean;
+  /** Why it can't be done now; null: it can. */
+  readonly unless?: () => string | null;
   /** It asks a server, so a page that holds its recording does not have it. */
   readonly needsServer?: true;
 }
 
-const inSession = (): boolean => current.peek() !== null;
+const { why } = text.palette;
+const isSelected = (): boolean =>
+  Object.keys(NOTHING).some((key) => selection.peek()[key as keyof typeof NOTHING] !== null);
 
 function motion(id: Motion, key: string): Command {
   return { id, keys: [key], group: 'map', run: () => press(id), release: () => release(id) };
@@ -77,7 +86,7 @@ const ALL: readonly Command[] = [
     group: 'engine',
     run: () => void holdOrRelease(),
     needsServer: true,
-    enabled: () => canControl.peek(),
+    unless: () => (canControl.peek() ? null : why.noControl),
   },
   {
     id: 'stepEngine',
@@ -85,7 +94,7 @@ const ALL: readonly Command[] = [
     group: 'engine',
     run: () => void stepEngine(),
     needsServer: true,
-    enabled: () => canControl.peek(),
+    unless: () => (canControl.peek() ? null : why.noControl),
   },
   {
     id: 'resetCache',
@@ -93,7 +102,7 @@ const ALL: readonly Command[] = [
     group: 'engine',
     run: () => void resetPrefixCache(),
     needsServer: true,
-    enabled: () => canReset.peek(),
+    unless: () => (canReset.peek() ? null : why.noCache),
   },
   ...[...LEFT_PANELS, ...CENTRE_PANELS].map(
     (id): Command => ({
@@ -111,24 +120,34 @@ const ALL: readonly Command[] = [
     keys: ['/'],
     group: 'panels',
     run: focusFilter,
-    enabled: () => filterField() !== null,
+    unless: () => (filterField() === null ? why.noFilter : null),
   },
   { id: 'theme', keys: ['t'], group: 'panels', run: toggleTheme },
   { id: 'sessions', keys: ['o'], group: 'panels', run: closeSession, needsServer: true },
+  { id: 'share', keys: ['l'], group: 'panels', run: () => void shareLink(), needsServer: true },
+  { id: 'palette', keys: ['Ctrl+K', ':'], group: 'panels', run: togglePalette },
   { id: 'keys', keys: ['?'], group: 'panels', run: () => toggleKeys() },
   {
     id: 'next',
     keys: [']'],
     group: 'selection',
     run: () => jumpToChange(1),
+    unless: () => (isSelected() ? null : why.noChange),
   },
   {
     id: 'previous',
     keys: ['['],
     group: 'selection',
     run: () => jumpToChange(-1),
+    unless: () => (isSelected() ? null : why.noChange),
   },
-  { id: 'reveal', keys: ['f'], group: 'selection', run: revealSelection },
+  {
+    id: 'reveal',
+    keys: ['f'],
+    group: 'selection',
+    run: revealSelection,
+    unless: () => (isSelected() ? null : why.nothingSelected),
+  },
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
   motion('zoomIn', 'w'),
   motion('zoomOut', 's'),
@@ -139,7 +158,19 @@ const ALL: readonly Command[] = [
 export const COMMANDS = ALL.filter(({ needsServer }) => !isEmbedded || needsServer !== true);
 
 /** These work without a session too. */
-const ANYWHERE = new Set<Command['id']>(['keys', 'theme', 'clear']);
+const ANYWHERE = new Set<Command['id']>(['keys', 'palette', 'theme', 'clear']);
+
+/** Why a command can't be done now; null: it can. */
+export function whyNot({ id, unless }: Command): string | null {
+  if (current.peek() === null && !ANYWHERE.has(id)) return why.noSession;
+  return unless?.() ?? null;
+}
+
+function togglePalette(): void {
+  renderNow(() => {
+    paletteShown.value = !paletteShown.value;
+  });
+}
 
 function toggleKeys(): void {
   keysShown.value = !keysShown.value;
@@ -147,107 +178,10 @@ function toggleKeys(): void {
 
 function leave(): void {
   if (keysShown.value) keysShown.value = false;
-  else if (!inSession()) reopenSession();
+  else if (current.peek() === null) reopenSession();
   else clearSelection();
 }
 
 export function commandById(id: Command['id']): Command {
   return COMMANDS.find((command) => command.id === id)!;
-}
-
-function keyOf(event: KeyboardEvent): string {
-  const key = event.key === ' ' ? 'Space' : event.key;
-  return event.shiftKey && (key === 'Space' || key.length > 1) ? `Shift+${key}` : key;
-}
-
-/** Is somebody typing? Then a key is a character. */
-function isTyping(target: EventTarget | null): boolean {
-  if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName);
-}
-
-/** Keys that a focused control needs for itself. */
-function isTaken(event: KeyboardEvent): boolean {
-  const target = event.target;
-  if (!(target instanceof HTMLElement)) return false;
-  const isControl = /^(button|a|summary)$/i.test(target.tagName) || target.getAttribute('role') === 'button';
-  return isControl && (event.key === 'Enter' || (event.key === ' ' && !event.shiftKey));
-}
-
-/**
- * A control that was clicked gives the focus back, so that the keys are the page's again. Who reaches it by keyboard
- * keeps it.
- */
-function giveFocusBack(): void {
-  let byPointer = false;
-  window.addEventListener('pointerdown', () => {
-    byPointer = true;
-  });
-  window.addEventListener(
-    'keydown',
-    () => {
-      byPointer = false;
-    },
-    true,
-  );
-  const leave = (event: Event): void => {
-    const { target } = event;
-    if (!byPointer || !(target instanceof Element) || target.closest('dialog, [popover]') !== null) return;
-    const control = target.closest('button, select, summary, input[type="checkbox"]');
-    if (control === null || (event.type === 'click' && control.tagName === 'SELECT')) return;
-    if (document.activeElement === control) (control as HTMLElement).blur();
-  };
-  window.addEventListener('click', leave);
-  window.addEventListener('change', leave);
-}
-
-/** What was opened to be read goes with the next key; Escape does nothing else then. */
-function closePopovers(event: KeyboardEvent): void {
-  if (/^(Shift|Control|Alt|Meta)$/.test(event.key)) return;
-  const open = document.querySelectorAll<HTMLElement>('[popover]:popover-open');
-  // The button that opened it closes it by itself.
-  const { target } = event;
-  const byButton = target instanceof Element && target.hasAttribute('popovertarget');
-  if (open.length === 0 || (byButton && (event.key === 'Enter' || event.key === ' '))) return;
-  for (const each of open) each.hidePopover();
-  if (event.key === 'Escape') {
-    event.preventDefault();
-    event.stopPropagation();
-  }
-}
-
-/** The commands whose keys are down, by the key's place: with Shift or not, it is the same that comes up. */
-const held = new Map<string, Command>();
-
-function letGo(): void {
-  for (const command of held.values()) command.release?.();
-  held.clear();
-  releaseAll();
-}
-
-export function startKeys(): void {
-  giveFocusBack();
-  startSurfaces();
-  window.addEventListener('blur', letGo);
-  window.addEventListener('keyup', ({ code }) => {
-    held.get(code)?.release?.();
-    held.delete(code);
-  });
-  window.addEventListener('keydown', closePopovers, true);
-  window.addEventListener('keydown', (event) => {
-    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (isTyping(event.target)) {
-      if (event.key === 'Escape') (event.target as HTMLElement).blur();
-      return;
-    }
-    if (isTaken(event)) return;
-    const key = keyOf(event);
-    const command = COMMANDS.find((each) => each.keys.includes(key));
-    if (command === undefined || !(inSession() || ANYWHERE.has(command.id))) return;
-    if (command.enabled !== undefined && !command.enabled()) return;
-    // Home and End belong to a focused list unless it is the page that has the focus.
-    event.preventDefault();
-    if (command.release !== undefined) held.set(event.code, command);
-    command.run();
-  });
 }

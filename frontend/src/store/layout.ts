@@ -35,6 +35,7 @@ export const CENTRE_PANELS = namesOf(CENTRE_KEYS);
 export const left = signal<LeftPanel>('tables');
 export const centre = signal<CentrePanel>('map');
 export const keysShown = signal(false);
+export const paletteShown = signal(false);
 
 /** A column keeps the panel that it shows in the address; the first one goes without saying. */
 function keepPanel<T extends string>(name: string, shown: { value: T }, panels: readonly T[]): void {

@@ -133,6 +133,12 @@ function write(): void {
   else history.replaceState(null, '', url);
 }
 
+/** The address is that of what is shown, from now on and not only soon. */
+export function writeAddress(): void {
+  if (timer !== null) clearTimeout(timer);
+  if (!restoring) write();
+}
+
 async function restore(first: boolean): Promise<void> {
   restoring = true;
   try {

@@ -4,18 +4,14 @@ import { computed, effect, signal } from '@preact/signals';
 import { MONO } from '../views/fonts';
 import { PALETTES } from '../views/palette';
 import { invalidate } from './frame';
+import { keep, recall } from './kept';
 
 export type Theme = 'dark' | 'light';
-const KEY = 'kvarium.theme';
 const system = globalThis.matchMedia?.('(prefers-color-scheme: light)');
 
 function stored(): Theme | null {
-  try {
-    const value = localStorage.getItem(KEY);
-    return value === 'dark' || value === 'light' ? value : null;
-  } catch {
-    return null;
-  }
+  const value = recall('theme');
+  return value === 'dark' || value === 'light' ? value : null;
 }
 
 const choice = signal<Theme | null>(stored());
@@ -27,13 +23,14 @@ system?.addEventListener('change', (event) => {
 export const theme = computed<Theme>(() => choice.value ?? (systemLight.value ? 'light' : 'dark'));
 export const palette = computed(() => PALETTES[theme.value]);
 
+/** null: as the system has it. */
+export function setTheme(next: Theme | null): void {
+  choice.value = next;
+  keep('theme', next);
+}
+
 export function toggleTheme(): void {
-  choice.value = theme.value === 'dark' ? 'light' : 'dark';
-  try {
-    localStorage.setItem(KEY, choice.value);
-  } catch {
-    // A page without storage forgets the choice, and that is all.
-  }
+  setTheme(theme.value === 'dark' ? 'light' : 'dark');
 }
 
 export function startTheme(): void {

@@ -8,11 +8,13 @@ import { current, lookForNewcomer } from '../store/sessions';
 import { text } from '../text';
 import { Bar } from './Bar';
 import { Centre } from './Centre';
+import { CommandPalette } from './CommandPalette';
 import { Footer } from './Footer';
 import { Inspector } from './Inspector';
 import { KeysOverlay } from './KeysOverlay';
 import { Left } from './Left';
 import { Sessions } from './Sessions';
+import { ShareField } from './ShareField';
 import { Alarm, Banners, Cover, NoRecording } from './Stage';
 import { TokenCard } from './TokenCard';
 import { Timeline } from './timeline/Timeline';
@@ -34,6 +36,7 @@ export function App() {
       <>
         <Sessions />
         <KeysOverlay />
+        <CommandPalette />
       </>
     );
   }
@@ -54,6 +57,8 @@ export function App() {
       <Footer />
       <TokenCard />
       <KeysOverlay />
+      <CommandPalette />
+      <ShareField />
     </div>
   );
 }

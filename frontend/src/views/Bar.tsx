@@ -5,7 +5,7 @@ import { integer } from '../format';
 import { commandById } from '../store/commands';
 import { isEmbedded } from '../store/embedded';
 import { held } from '../store/engine';
-import { keysShown } from '../store/layout';
+import { keysShown, paletteShown } from '../store/layout';
 import {
   awaitsFirstStep,
   behind,
@@ -19,9 +19,11 @@ import {
   usage,
 } from '../store/ledger';
 import { closeSession, current } from '../store/sessions';
+import { shareLink } from '../store/share';
 import { theme, toggleTheme } from '../store/theme';
 import { text } from '../text';
 import { EngineControl } from './EngineControl';
+import { keyName } from './keyName';
 import { Transport } from './Transport';
 
 export function Logo() {
@@ -126,11 +128,31 @@ function LightPill() {
   );
 }
 
-/** Theme and keys: on every page. */
+/** Commands, theme and keys: on every page. */
 export function Corner() {
   const other = theme.value === 'dark' ? 'light' : 'dark';
   return (
     <>
+      <button
+        type="button"
+        class="plain round"
+        title={`${text.palette.title} (${keyName('Ctrl+K')})`}
+        aria-label={text.palette.title}
+        onClick={() => {
+          paletteShown.value = true;
+        }}
+      >
+        <svg viewBox="0 0 16 16" aria-hidden="true">
+          <path
+            d="m3 4.5 3.5 3.5L3 11.5M8.5 11.8h5"
+            fill="none"
+            stroke="currentColor"
+            stroke-width="1.5"
+            stroke-linecap="round"
+            stroke-linejoin="round"
+          />
+        </svg>
+      </button>
       <button
         type="button"
         class="plain round"
@@ -158,6 +180,28 @@ export function Corner() {
   );
 }
 
+function ShareButton() {
+  return (
+    <button
+      type="button"
+      class="plain round"
+      title={`${text.commands.share} (l)`}
+      aria-label={text.commands.share}
+      onClick={() => void shareLink()}
+    >
+      <svg viewBox="0 0 16 16" aria-hidden="true">
+        <path
+          d="M6.6 9.4a2.6 2.6 0 0 0 3.7 0l2-2a2.6 2.6 0 1 0-3.7-3.7l-.8.8M9.4 6.6a2.6 2.6 0 0 0-3.7 0l-2 2a2.6 2.6 0 1 0 3.7 3.7l.8-.8"
+          fill="none"
+          stroke="currentColor"
+          stroke-width="1.4"
+          stroke-linecap="round"
+        />
+      </svg>
+    </button>
+  );
+}
+
 export function Bar() {
   return (
     <header class={`bar ${held.value ? 'held' : ''}`}>
@@ -176,7 +220,10 @@ export function Bar() {
       <span class="space" />
       <Usage />
       <LightPill />
-      <Corner />
+      <span class="corner">
+        {!isEmbedded && <ShareButton />}
+        <Corner />
+      </span>
     </header>
   );
 }

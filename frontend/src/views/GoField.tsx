@@ -16,13 +16,9 @@ function extentNow(): Extent {
 
 /** What was typed, as it will be taken, or why it can't be. */
 function told(reading: Reading, typed: string, extent: Extent): string {
-  const { lastStep: step, lastRecord: record, lastOp: op, lastTime: ns, startUtcUs: utc } = extent;
-  if (reading.kind === 'nothing') return words.here(position.value.time, utc);
-  if (reading.kind === 'wrong') return words.wrong(reading.why, typed.trim(), { step, record, op, ns, utc });
-  const { to } = reading;
-  if (to.kind === 'step') return words.step(to.step);
-  if (to.kind === 'operation') return words.operation(to.operation);
-  return to.kind === 'record' ? words.record(to.record) : words.time(to.time, utc);
+  return reading.kind === 'nothing'
+    ? words.here(position.value.time, extent.startUtcUs)
+    : words.told(reading, typed, extent);
 }
 
 /** The forms, each with an example from this session. */

@@ -5,10 +5,7 @@ import { COMMANDS, type Group } from '../store/commands';
 import { isEmbedded } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import { text } from '../text';
-
-function keyName(key: string): string {
-  return key.replace('Shift+', '⇧').replace('Escape', 'Esc').replace('Enter', '↵');
-}
+import { keyName } from './keyName';
 
 function Rows({ group }: { readonly group: Group }) {
   return (

@@ -30,6 +30,8 @@ export const commands = {
   filter: 'The filter of the panel',
   theme: 'Dark or light',
   sessions: 'All sessions',
+  share: 'Copy a link to what is shown',
+  palette: 'All commands: find one by its name',
   keys: 'This list',
   next: 'Next change of the selection',
   previous: 'Previous change of the selection',

@@ -1,7 +1,7 @@
 /** What the transport of the view says: where to go, at which pace, and which landmarks. */
 
 import { clock, integer, moment } from '../format';
-import type { Wrong } from '../store/destination';
+import type { Extent, Reading, Wrong } from '../store/destination';
 import type { Pace } from '../worker/player';
 import { plural } from './plural';
 
@@ -40,7 +40,18 @@ export const pace = {
   },
 } as const;
 
+/** What was typed, as it will be taken, or why it can't be. */
+function told(reading: Exclude<Reading, { kind: 'nothing' }>, typed: string, extent: Extent): string {
+  const { lastStep: step, lastRecord: record, lastOp: op, lastTime: ns, startUtcUs: utc } = extent;
+  if (reading.kind === 'wrong') return go.wrong(reading.why, typed.trim(), { step, record, op, ns, utc });
+  const { to } = reading;
+  if (to.kind === 'step') return go.step(to.step);
+  if (to.kind === 'operation') return go.operation(to.operation);
+  return to.kind === 'record' ? go.record(to.record) : go.time(to.time, utc);
+}
+
 export const go = {
+  told,
   title: 'Go to a step, operation, record or time',
   here: (ns: number, startUtcUs: number) => `The view is at ${both(ns, startUtcUs)}.`,
   /** An example of each form, and what it is. */

@@ -1,0 +1,116 @@
+"""The command palette, the link that is shared, and the list of keys: as somebody uses them by keyboard alone."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.backend.server_process import ServerProcess, process
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import ready, step_of, until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def viewing(recording: Recording) -> Iterator[ServerProcess]:
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        yield server.wait_ready()
+
+
+def opened(page: Page, *, key: str = "Control+k") -> Locator:
+    """The palette, opened by key; its field has the focus when the key was taken."""
+    page.keyboard.press(key)
+    palette = page.get_by_role("dialog", name="Commands")
+    expect(palette).to_be_visible()
+    expect(palette.get_by_role("combobox")).to_be_focused()
+    return palette
+
+
+def choose(page: Page, typed: str) -> None:
+    palette = opened(page)
+    page.keyboard.type(typed)
+    page.keyboard.press("Enter")
+    expect(palette).to_be_hidden()
+
+
+def test_everything_is_reached_from_the_palette(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100")
+    ready(page)
+    palette = opened(page, key=":")
+    options = palette.get_by_role("option")
+    # What can't be done says why, and is not done.
+    page.keyboard.type("hold")
+    held = options.first
+    expect(held).to_have_attribute("aria-disabled", "true")
+    expect(held).to_contain_text("does not take commands")
+    page.keyboard.press("Enter")
+    expect(palette).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    choose(page, "events")
+    expect(page.locator(".events")).to_be_focused()
+    choose(page, "block 42")
+    expect(page.locator(".map")).to_be_focused()
+    expect(page.locator(".inspector .big").first).to_contain_text("42")
+    choose(page, "go to step 207")
+    until(page, "window.kvarium.position().step === 207")
+    # By arrows: the one that is pointed at is told to who listens.
+    palette = opened(page)
+    page.keyboard.type("theme")
+    page.keyboard.press("ArrowDown")
+    field = palette.get_by_role("combobox")
+    active = page.locator(f"#{field.get_attribute('aria-activedescendant')}")
+    expect(active).to_have_attribute("aria-selected", "true")
+    told = active.inner_text()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    assert active.inner_text() == told
+    field.fill("Light theme")
+    page.keyboard.press("Enter")
+    until(page, "document.documentElement.dataset.theme === 'light'")
+    # A request by its name, and what was used last comes first.
+    row = page.locator(".sequence").first
+    label, name = row.locator(".id").inner_text(), row.locator(".username").inner_text()
+    choose(page, f"request {name}")
+    expect(page.locator(".inspector")).to_contain_text(label.split(".")[0])
+    choose(page, "map")
+    assert opened(page).get_by_role("option").first.inner_text().startswith("Memory map")
+    page.keyboard.type("no such thing, surely")
+    expect(page.get_by_text("Nothing here is called")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(palette).to_be_hidden()
+    # On the list of sessions too.
+    choose(page, "all sessions")
+    expect(page.locator(".landing")).to_be_visible()
+    assert "open a session first" in opened(page).get_by_role("option", name="Memory map").inner_text()
+    page.keyboard.press("Escape")
+    choose(page, "open session")
+    ready(page)
+    assert step_of(page) >= 0
+
+
+def test_a_link_to_what_is_shown_is_copied_or_shown(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    address = f"{viewing.url}/?session={recording.session}&step=100"
+    page = open_page(address, permissions=["clipboard-read", "clipboard-write"])
+    ready(page)
+    page.keyboard.press("2")
+    page.keyboard.press("l")
+    expect(page.get_by_role("status").filter(has_text="Link copied")).to_contain_text("step 100")
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"{address}&left=scheduler"
+    refused = open_page(copied)
+    ready(refused)
+    expect(refused.locator(".meters")).to_be_visible()
+    refused.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error('refused')); }")
+    refused.get_by_role("button", name="Copy a link").click()
+    field = refused.get_by_role("textbox", name="A link to what is shown")
+    expect(field).to_be_focused()
+    expect(field).to_have_value(copied)
+    assert refused.evaluate("getSelection().toString()") == copied
+    refused.keyboard.press("Escape")
+    expect(field).to_be_hidden()
