@@ -17,6 +17,7 @@ import { playground } from './wording/playground';
 import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
 import { sessions, stage } from './wording/sessions';
+import { sizes } from './wording/sizes';
 import { timeline } from './wording/timeline';
 import { go, landmarks, pace, transport } from './wording/transport';
 
@@ -73,5 +74,6 @@ export const text = {
   commands,
   keys,
   palette,
+  sizes,
   share,
 } as const;

@@ -5,6 +5,7 @@ import { isEmbedded } from '../store/embedded';
 import { left } from '../store/layout';
 import { isLive } from '../store/ledger';
 import { current, lookForNewcomer } from '../store/sessions';
+import { sizeStyle } from '../store/sizes';
 import { text } from '../text';
 import { Bar } from './Bar';
 import { Centre } from './Centre';
@@ -41,7 +42,7 @@ export function App() {
     );
   }
   return (
-    <div class="page">
+    <div class="page" style={sizeStyle.value}>
       <Bar />
       <div class="banners">
         <Alarm />

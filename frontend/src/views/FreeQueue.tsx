@@ -6,6 +6,7 @@ import { picture } from '../store/picture';
 import { text } from '../text';
 import { hasContent } from '../worker/word';
 import { type Chip, digitsOf, QueueRow, useFits } from './QueueRow';
+import { Splitter } from './Splitter';
 
 export function FreeQueue() {
   const width = Math.max(36, 12 + 7 * digitsOf(hello.value?.num_blocks));
@@ -46,6 +47,7 @@ export function FreeQueue() {
         empty={answer?.length === 0 ? text.queue.empty : null}
         more={answer === null ? 0 : answer.length - chips.length}
       />
+      <Splitter panel="queue" side="top" />
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { hello, runs } from '../store/ledger';
 import { text } from '../text';
 import { lengthOf } from '../worker/answers/runs';
 import { type Chip, digitsOf, QueueRow, useFits } from './QueueRow';
+import { Splitter } from './Splitter';
 
 export function FreeRuns() {
   const answer = runs.value;
@@ -42,6 +43,7 @@ export function FreeRuns() {
         empty={answer?.count === 0 ? text.runs.empty : null}
         more={answer === null ? 0 : answer.count - chips.length}
       />
+      <Splitter panel="queue" side="top" />
     </section>
   );
 }

@@ -17,6 +17,7 @@ import { Conversation } from './Conversation';
 import { KeysAndValues } from './KeysAndValues';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
+import { Splitter } from './Splitter';
 
 const HOLDERS = 12;
 
@@ -302,6 +303,7 @@ export function Inspector() {
         {hasRequest && (request.value === null ? <Unknown /> : <Request answer={request.value} />)}
         {!hasBlock && !hasRequest && <Session />}
       </section>
+      <Splitter panel="inspector" side="left" />
     </section>
   );
 }

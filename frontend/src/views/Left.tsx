@@ -3,10 +3,12 @@
 import type { ComponentType } from 'preact';
 import { LEFT_PANELS, type LeftPanel, left, showPanel } from '../store/layout';
 import { tables } from '../store/ledger';
+import { leftSized } from '../store/sizes';
 import { text } from '../text';
 import { Playground } from './playground/Playground';
 import { Scheduler, WaitingStrip } from './Scheduler';
 import { Segments } from './Segments';
+import { Splitter } from './Splitter';
 import { Tables, tablesShown } from './Tables';
 
 function TablesAndWaiting() {
@@ -49,6 +51,7 @@ export function Left() {
         </span>
       </div>
       <View />
+      <Splitter panel={leftSized.value} side="right" />
     </section>
   );
 }

@@ -1,4 +1,4 @@
-/** A row of blocks or of runs of them, as many as fit: one may be selected, and the arrow keys go through them. */
+/** Blocks or runs of them in as many rows as there is room for: one may be selected, and the arrow keys go through them. */
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -7,6 +7,9 @@ import { hover, hoverBlock, selectBlock, selection } from '../store/selection';
 import { text } from '../text';
 
 const GAP = 3;
+const ROW = 20;
+/** CSS pixels for how many there are besides. */
+const MORE = 80;
 
 /** The blocks `first` to `last`, and how they look: classes of the style sheet. */
 export interface Chip {
@@ -17,16 +20,18 @@ export interface Chip {
   readonly title?: string;
 }
 
-/** How many chips of a width fit into a row: so many are asked for. */
+/** How many chips of a width fit: so many are asked for. */
 export function useFits(chip: number): { row: RefObject<HTMLDivElement | null>; fits: number } {
   const row = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(900);
+  const [{ width, height }, setRoom] = useState({ width: 900, height: ROW });
   useEffect(() => {
-    const observer = new ResizeObserver(([entry]) => setWidth(entry!.contentRect.width));
+    const observer = new ResizeObserver(([entry]) => setRoom(entry!.contentRect));
     observer.observe(row.current!);
     return () => observer.disconnect();
   }, []);
-  const fits = Math.max(4, Math.floor((width - 80) / (chip + GAP)));
+  const rows = Math.max(1, Math.floor((height + GAP) / (ROW + GAP)));
+  const last = Math.max(0, Math.floor((width - MORE) / (chip + GAP)));
+  const fits = Math.max(4, (rows - 1) * Math.floor((width + GAP) / (chip + GAP)) + last);
   useEffect(() => {
     wantQueue.value = fits;
   }, [fits]);

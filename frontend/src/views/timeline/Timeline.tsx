@@ -12,6 +12,7 @@ import { palette } from '../../store/theme';
 import { text } from '../../text';
 import { COUNTED } from '../../worker/landmarks';
 import { Segments } from '../Segments';
+import { Splitter } from '../Splitter';
 import { drawTimeline, type Layout, layoutFor, stepAt, type Window, xOf } from './draw';
 import { Landmarks, ListedLegend } from './Landmarks';
 import { type Mark, markAt } from './marks';
@@ -399,6 +400,7 @@ export function Timeline() {
         {lastStep < 0 && <p class="empty dim">{text.timeline.empty}</p>}
         <Tip />
       </div>
+      <Splitter panel="timeline" side="top" />
     </section>
   );
 }
