@@ -45,6 +45,8 @@ def main() -> None:
         server.wait_ready().wait_line("engine linked", 120)
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = browser.new_page(viewport={"width": 1600, "height": 1000}, color_scheme="dark")
+        # Without the notes of a first visit.
+        page.add_init_script("localStorage.setItem('kvarium.tour', 'seen')")
         page.goto(server.url)
         time.sleep(20)
         page.keyboard.press("Space")

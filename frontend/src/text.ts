@@ -19,6 +19,7 @@ import { scheduler, tables, waiting } from './wording/scheduling';
 import { sessions, stage } from './wording/sessions';
 import { sizes } from './wording/sizes';
 import { timeline } from './wording/timeline';
+import { tour } from './wording/tour';
 import { go, landmarks, pace, transport } from './wording/transport';
 
 export const text = {
@@ -75,5 +76,6 @@ export const text = {
   keys,
   palette,
   sizes,
+  tour,
   share,
 } as const;

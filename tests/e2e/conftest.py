@@ -35,18 +35,30 @@ def is_fault(line: ConsoleMessage) -> bool:
 
 @dataclass
 class Pages:
-    """Opens pages, and remembers what went wrong in them: a script error, a console error, a request elsewhere."""
+    """Opens pages, and remembers what went wrong in them: a script error, a console error, a request elsewhere.
+
+    Their reader was there before, and has seen the notes of a first visit, unless ``first_visit`` says otherwise.
+    """
 
     browser: Browser
     faults: list[str] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
 
     def __call__(
-        self, url: str, width: int = 1600, height: int = 1000, *, script: str | None = None, **options: Any
+        self,
+        url: str,
+        width: int = 1600,
+        height: int = 1000,
+        *,
+        first_visit: bool = False,
+        script: str | None = None,
+        **options: Any,
     ) -> Page:
         """``script`` runs before those of the page."""
         context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
         self.contexts.append(context)
+        if not first_visit:
+            context.add_init_script("try { localStorage.setItem('kvarium.tour', 'seen'); } catch {}")
         if script is not None:
             context.add_init_script(script)
         page = context.new_page()

@@ -114,3 +114,40 @@ def test_a_link_to_what_is_shown_is_copied_or_shown(
     assert refused.evaluate("getSelection().toString()") == copied
     refused.keyboard.press("Escape")
     expect(field).to_be_hidden()
+
+
+def test_a_first_visit_is_shown_five_notes_once(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    address = f"{viewing.url}/?session={recording.session}"
+    sent = open_page(f"{address}&step=100", first_visit=True)
+    ready(sent)
+    tour = sent.get_by_role("dialog", name="Tour")
+    sent.wait_for_timeout(300)
+    expect(tour).to_be_hidden()
+    page = open_page(address, 1280, 720, first_visit=True)
+    ready(page)
+    tour = page.get_by_role("dialog", name="Tour")
+    for at in range(1, 6):
+        expect(tour).to_contain_text(f"{at} of 5")
+        box = tour.bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= 1280 - box["width"]
+        assert 0 <= box["y"] <= 720 - box["height"]
+        page.keyboard.press("Enter" if at % 2 else "ArrowRight")
+    expect(tour).to_be_hidden()
+    page.reload()
+    ready(page)
+    page.wait_for_timeout(300)
+    expect(tour).to_be_hidden()
+    choose(page, "notes")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    expect(tour).to_contain_text("1 of 5")
+    page.keyboard.press("Escape")
+    expect(tour).to_be_hidden()
+    page.keyboard.press("?")
+    page.get_by_role("button", name="five notes").click()
+    expect(tour.get_by_role("button", name="Next")).to_be_focused()
+    tour.get_by_role("button", name="Skip").click()
+    expect(tour).to_be_hidden()

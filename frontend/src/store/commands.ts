@@ -39,6 +39,7 @@ import { closeSession, current, reopenSession } from './sessions';
 import { shareLink } from './share';
 import { revealSelection } from './surfaces';
 import { toggleTheme } from './theme';
+import { endTour, note, startTour } from './tour';
 
 export type Group = keyof typeof text.keys.groups;
 
@@ -126,6 +127,7 @@ const ALL: readonly Command[] = [
   { id: 'sessions', keys: ['o'], group: 'panels', run: closeSession, needsServer: true },
   { id: 'share', keys: ['l'], group: 'panels', run: () => void shareLink(), needsServer: true },
   { id: 'palette', keys: ['Ctrl+K', ':'], group: 'panels', run: togglePalette },
+  { id: 'tour', keys: [], group: 'panels', run: startTour },
   { id: 'keys', keys: ['?'], group: 'panels', run: () => toggleKeys() },
   {
     id: 'next',
@@ -178,6 +180,7 @@ function toggleKeys(): void {
 
 function leave(): void {
   if (keysShown.value) keysShown.value = false;
+  else if (note.peek() !== null) endTour();
   else if (current.peek() === null) reopenSession();
   else clearSelection();
 }

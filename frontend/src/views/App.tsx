@@ -18,6 +18,7 @@ import { Sessions } from './Sessions';
 import { ShareField } from './ShareField';
 import { Alarm, Banners, Cover, NoRecording } from './Stage';
 import { TokenCard } from './TokenCard';
+import { Tour } from './Tour';
 import { Timeline } from './timeline/Timeline';
 
 export function App() {
@@ -60,6 +61,7 @@ export function App() {
       <KeysOverlay />
       <CommandPalette />
       <ShareField />
+      <Tour />
     </div>
   );
 }

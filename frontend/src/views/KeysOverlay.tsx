@@ -1,7 +1,7 @@
 /** The list of keys. */
 
 import { useEffect, useRef } from 'preact/hooks';
-import { COMMANDS, type Group } from '../store/commands';
+import { COMMANDS, type Group, whyNot } from '../store/commands';
 import { isEmbedded } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import { text } from '../text';
@@ -12,7 +12,7 @@ function Rows({ group }: { readonly group: Group }) {
     <section>
       <h3>{text.keys.groups[group]}</h3>
       <dl>
-        {COMMANDS.filter((command) => command.group === group).map((command) => (
+        {COMMANDS.filter((command) => command.group === group && command.keys.length > 0).map((command) => (
           <div key={command.id}>
             <dt>
               {command.keys.map((key) => (
@@ -101,6 +101,22 @@ export function KeysOverlay() {
         <Rows group="panels" />
         <Rows group="map" />
       </div>
+      <p class="foot">
+        {COMMANDS.filter(({ keys }) => keys.length === 0).map((command) => (
+          <button
+            key={command.id}
+            type="button"
+            class="link"
+            disabled={whyNot(command) !== null}
+            onClick={() => {
+              dialog.current?.close();
+              command.run();
+            }}
+          >
+            {text.commands[command.id]}
+          </button>
+        ))}
+      </p>
     </dialog>
   );
 }

@@ -32,6 +32,7 @@ export const commands = {
   sessions: 'All sessions',
   share: 'Copy a link to what is shown',
   palette: 'All commands: find one by its name',
+  tour: 'Show the five notes of a first visit again',
   keys: 'This list',
   next: 'Next change of the selection',
   previous: 'Previous change of the selection',
