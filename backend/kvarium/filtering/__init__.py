@@ -1,0 +1,1 @@
+"""The language in which somebody says which events are wanted; its twin is ``frontend/src/filter``."""

@@ -1,0 +1,121 @@
+"""What both languages read of filters: texts, and the terms or the fault of each, in ``filters.json``.
+
+python -m tests.vectors.filters      writes it anew
+"""
+
+import json
+import random
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from kvarium.filtering.printing import print_filter
+from kvarium.filtering.reading import UnreadableFilterError, read_filter
+from kvarium.filtering.terms import plain
+
+PATH: Final = Path(__file__).parent / "filters.json"
+
+TEXTS: Final = (
+    "",
+    "  \t ",
+    "op:evict owner:r17 block:42#3 step:100..200 cause:allocate",
+    "op:evict,free,any -cause:prefix_hit",
+    'cause:"prefix hit" cause:Prefix-Hit CAUSE:full',
+    "decision:preempted,any -decision:sequence_created",
+    "block:42 block:40..50 block:40.. block:..50 block:1,3..4,9#0 block:5..5",
+    "owner:17 owner:r17.2 owner:none owner:mix-12",
+    'owner:"a name, with \\"quotes\\" and \\\\" owner:"r17" owner:"none"',
+    "seq:7 content:812.. record:..9 step:999999999999999",
+    "time:12s time:12.5s time:..3m time:0:01:02.5 time:+1:02 time:250ms time:1.5h",
+    "time:14:03 time:14:03:10 time:2026-11-30T14:03..2026-12-01t02:00:07.25 time:23:59..0:01",
+    'time:"2026-11-30 14:03"',
+    'word -other "two words" -"-dash" a,b 12:30 "op:evict" x"',
+    'word -other "two words" -"-dash" a,b 12:30 "op:evict" ürün \\',
+    "--x",
+    "op:evcit",
+    "cause:alocate",
+    "op:ev",
+    "op:zzzzz",
+    "own:r1",
+    "blocks:3",
+    "colour:red",
+    "op:",
+    "op:evict,",
+    "op:,evict",
+    "step:100 op:evict -",
+    '""',
+    'owner:""',
+    'owner:"open',
+    'owner:"open\\"',
+    'owner:"a"b',
+    'ab"c',
+    "block:x",
+    "block:9..1",
+    "block:1..2#3",
+    "block:..",
+    "block:1234567890123456",
+    'block:"42"',
+    "seq:1#2",
+    "time:12",
+    "time:..",
+    "time:9s..1s",
+    "time:24:00",
+    "time:14:60",
+    "time:2026-13-01T10:00",
+    "time:0.1234567ms",
+    "time:999999999h",
+    "time:2026-12-01T10:00..2026-11-30T10:00",
+)
+_PIECES: Final = (
+    *(
+        "op:",
+        "decision:",
+        "cause:",
+        "block:",
+        "owner:",
+        "seq:",
+        "content:",
+        "step:",
+        "record:",
+        "time:",
+        "opp:",
+    ),
+    *(
+        "evict",
+        "free",
+        "any",
+        "preempted",
+        "reset",
+        "none",
+        "r3",
+        "r3.1",
+        "42",
+        "7#2",
+        "..",
+        "12.5s",
+        "3m",
+        "14:03",
+    ),
+    *(" ", " ", " ", ",", "-", '"', "\\", ":", ".", "#", "x", "é"),
+)
+
+
+def _told(text: str) -> dict[str, Any]:
+    try:
+        filter = read_filter(text)
+    except UnreadableFilterError as error:
+        return {"text": text, "fault": msgspec.to_builtins(error.fault)}
+    return {"text": text, "filter": plain(filter), "printed": print_filter(filter)}
+
+
+def vectors() -> str:
+    """The file as this code makes it: the texts above, and a few hundred put together at random, of one seed."""
+    rng = random.Random(17)
+    drawn = ["".join(rng.choices(_PIECES, k=rng.randint(1, 7))) for _ in range(300)]
+    lines = [json.dumps(_told(text), ensure_ascii=False) for text in (*TEXTS, *drawn)]
+    return "[\n" + ",\n".join(lines) + "\n]\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(vectors())
