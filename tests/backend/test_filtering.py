@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvarium.filtering.explaining import explain
 from kvarium.filtering.moments import begins, read_moment
 from kvarium.filtering.printing import print_filter
 from kvarium.filtering.reading import UnreadableFilterError, read_filter
@@ -78,13 +79,17 @@ def test_what_is_printed_is_read_as_the_same(filter: Filter) -> None:
 
 @given(st.text(max_size=30) | st.text('op:evict block42#3..,-" \\r1s', max_size=30))
 def test_any_text_is_read_or_told_what_is_wrong_with_it_and_where(typed: str) -> None:
+    fault = None
     try:
         read = read_filter(typed)
     except UnreadableFilterError as error:
-        assert 0 <= error.fault.at <= error.fault.end <= len(typed)
-        assert error.fault.said in typed
-    else:
+        fault = error.fault
+    if fault is None:
         assert read_filter(print_filter(read)) == read
+    else:
+        assert 0 <= fault.at <= fault.end <= len(typed)
+        assert fault.said in typed
+        assert f"at character {fault.at + 1}" in explain(fault)
 
 
 def test_the_stored_vectors_are_what_is_read_now() -> None:

@@ -103,10 +103,10 @@ _PIECES: Final = (
 
 def _told(text: str) -> dict[str, Any]:
     try:
-        filter = read_filter(text)
+        read = read_filter(text)
     except UnreadableFilterError as error:
         return {"text": text, "fault": msgspec.to_builtins(error.fault)}
-    return {"text": text, "filter": plain(filter), "printed": print_filter(filter)}
+    return {"text": text, "filter": plain(read), "printed": print_filter(read)}
 
 
 def vectors() -> str:

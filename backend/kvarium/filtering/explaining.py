@@ -25,7 +25,7 @@ def explain(fault: Fault) -> str:
             what = "a value is missing"
         case "quote":
             what = 'a quote stands around the whole of a value, or is written as \\"'
-        case "open":
+        case _:
             what = "this quote is not closed"
     meant = "" if fault.nearest is None else f"; did you mean {fault.nearest}?"
     return f"the filter can't be read at character {fault.at + 1}: {what}{meant}"
