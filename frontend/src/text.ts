@@ -9,6 +9,7 @@ import { bar, engine, light } from './wording/bar';
 import { map, mapKey, queue, runs, states } from './wording/blocks';
 import { commands, keys } from './wording/commands';
 import { decisions, describe, events } from './wording/events';
+import { filter } from './wording/filter';
 import { footer } from './wording/footer';
 import { inspector } from './wording/inspector';
 import { keysAndValues } from './wording/keysAndValues';
@@ -55,6 +56,7 @@ export const text = {
   queue,
   runs,
   events,
+  filter,
   timeline,
   transport,
   pace,

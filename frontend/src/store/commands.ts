@@ -18,6 +18,7 @@ import {
 } from './clock';
 import { isEmbedded } from './embedded';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
+import { stepToSame } from './eventSteps';
 import {
   CENTRE_KEYS,
   CENTRE_PANELS,
@@ -150,6 +151,8 @@ const ALL: readonly Command[] = [
     run: revealSelection,
     unless: () => (isSelected() ? null : why.nothingSelected),
   },
+  { id: 'nextOfKind', keys: ['k'], group: 'selection', run: () => void stepToSame('kind', 1) },
+  { id: 'previousOfKind', keys: ['K'], group: 'selection', run: () => void stepToSame('kind', -1) },
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
   motion('zoomIn', 'w'),
   motion('zoomOut', 's'),

@@ -3,8 +3,6 @@
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Usage } from '../ledger/fold';
 import type { Health, Hello, Status } from '../ledger/generated/types';
-import type { EventFilter, EventList } from '../worker/answers/events';
-import { EVERYTHING } from '../worker/answers/events';
 import type { BlockAnswer } from '../worker/answers/inspect';
 import type { QueueAnswer } from '../worker/answers/queue';
 import type { RequestAnswer } from '../worker/answers/request';
@@ -12,9 +10,20 @@ import type { RunsAnswer } from '../worker/answers/runs';
 import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
+import type { EventPlace } from '../worker/eventPage';
 import type { Landmark } from '../worker/landmarks';
+import type { ListingAnswer, ListingWish } from '../worker/listing';
 import type { Destination } from '../worker/place';
-import type { FromWorker, Light, LinkState, Position, ToWorker, View, Wants } from '../worker/protocol';
+import type {
+  Found,
+  FromWorker,
+  Light,
+  LinkState,
+  Position,
+  ToWorker,
+  View,
+  Wants,
+} from '../worker/protocol';
 import type { Buckets } from '../worker/series';
 import type { Wish } from '../worker/source';
 import { recording } from './embedded';
@@ -63,7 +72,7 @@ export const queue = signal<QueueAnswer | null>(null);
 /** In place of {@link queue} where memory is contiguous. */
 export const runs = signal<RunsAnswer | null>(null);
 export const scheduler = signal<SchedulerAnswer | null>(null);
-export const events = signal<EventList | null>(null);
+export const events = signal<ListingAnswer | null>(null);
 export const block = signal<BlockAnswer | null>(null);
 export const request = signal<RequestAnswer | null>(null);
 /** One for each of the requests in {@link wantRequests}, by its number. */
@@ -89,8 +98,7 @@ export const awaitsFirstStep = computed(
 export const wantTables = signal<{ from: number; to: number } | null>(null);
 export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
-export const wantEvents = signal<EventFilter | null>(null);
-export const eventFilter = signal<EventFilter>(EVERYTHING);
+export const wantEvents = signal<ListingWish | null>(null);
 export const wantRequests = signal<readonly number[]>([]);
 export const wantSeries = signal<Wants['series']>(null);
 export const wantToken = signal<Wants['token']>(null);
@@ -113,6 +121,19 @@ export function ask(question: 'state' | 'ready' | 'bases'): Promise<unknown> {
     const id = ++lastQuestion;
     questions.set(id, resolve);
     tell({ kind: 'ask', id, question });
+  });
+}
+
+/** The nearest event that meets a filter: from a place on, or from the view. */
+export function findEvent(
+  filter: string,
+  direction: 'later' | 'earlier',
+  from: EventPlace | null,
+): Promise<Found> {
+  return new Promise((resolve) => {
+    const id = ++lastQuestion;
+    questions.set(id, resolve as (value: unknown) => void);
+    tell({ kind: 'find', id, filter, direction, from });
   });
 }
 

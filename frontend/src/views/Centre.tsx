@@ -4,7 +4,7 @@ import type { ComponentType } from 'preact';
 import { CENTRE_PANELS, type CentrePanel, centre } from '../store/layout';
 import { hello, isContiguous } from '../store/ledger';
 import { text } from '../text';
-import { EventFilterBar, Events } from './Events';
+import { Events } from './Events';
 import { FreeQueue } from './FreeQueue';
 import { FreeRuns } from './FreeRuns';
 import { Legend, MapKey } from './Legend';
@@ -20,7 +20,7 @@ interface Parts {
 
 const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
   map: { view: MemoryMap, head: MapHead, tools: MapTools },
-  events: { view: FilteredEvents },
+  events: { view: Events },
 };
 
 function MapHead() {
@@ -28,15 +28,6 @@ function MapHead() {
     <>
       <Legend />
       <MapKey />
-    </>
-  );
-}
-
-function FilteredEvents() {
-  return (
-    <>
-      <EventFilterBar />
-      <Events />
     </>
   );
 }

@@ -29,7 +29,7 @@ export function Kind({ row }: { readonly row: EventRow }) {
   }
   const { kind } = row.kind;
   return (
-    <b class={kind === 'preempted' || kind === 'refused' ? 'k-preempted' : 'k-decision'}>
+    <b class={kind === 'preempted' || kind === 'refused' || kind === 'gap' ? 'k-preempted' : 'k-decision'}>
       {text.decisions[kind]}
     </b>
   );
@@ -46,6 +46,7 @@ export function BlockLink({ row }: { readonly row: EventRow }) {
           onPointerOver={() => hoverBlock(row.block)}
         >
           {row.block}
+          {row.generation !== null && <span class="faint">#{row.generation}</span>}
         </button>
       )}
     </span>
@@ -58,7 +59,7 @@ export function Who({ row, own }: { readonly row: EventRow; readonly own: 'block
   const { kind } = row;
   const select = (): void => {
     if (row.sequence !== NONE) selectSequence(row.sequence);
-    else if (typeof kind !== 'number') selectRequest(kind.request);
+    else if (typeof kind !== 'number' && kind.kind !== 'gap') selectRequest(kind.request);
   };
   return (
     <button type="button" class="link num who" onClick={select}>

@@ -36,6 +36,8 @@ export const commands = {
   keys: 'This list',
   next: 'Next change of the selection',
   previous: 'Previous change of the selection',
+  nextOfKind: 'Next event of the same kind as the selected one',
+  previousOfKind: 'Previous event of the same kind as the selected one',
   reveal: 'Bring the selection into view',
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',

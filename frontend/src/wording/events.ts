@@ -20,25 +20,38 @@ export const CAUSE_NAMES = names(Cause).map((name) => name.replace('_', ' '));
 export const PIN_NAMES = names(Pin).map((name) => name.replace('_', ' '));
 
 export const events = {
-  filter: 'Filter',
-  all: 'all',
-  block: 'block',
-  request: 'request',
-  clear: 'Clear the filter',
-  now: 'now',
-  empty: 'Nothing in the loaded part meets this filter.',
+  empty: 'Nothing in this session meets this filter.',
   emptyStep: 'Nothing happened yet.',
-  from: (step: number, complete: boolean) =>
-    complete ? `loaded from step ${n(step)}` : `searched back to step ${n(step)} …`,
-  anyBlock: 'any',
   goTo: (row: EventRow) =>
-    typeof row.kind === 'number'
-      ? `Go to behind operation ${n(row.op)}`
-      : `Go to before operation ${n(row.op)}, where this holds`,
-  columns: ['step', 'operation', 'block', 'for', 'what'],
+    `${typeof row.kind === 'number' ? `Go to behind operation ${n(row.op)}` : `Go to before operation ${n(row.op)}, where this holds`} · record ${n(row.record)}`,
+  columns: {
+    record: 'record',
+    step: 'step',
+    time: 'time',
+    kind: 'event',
+    block: 'block',
+    owner: 'for',
+    why: 'what',
+  },
+  searching: (from: number, to: number) => `searched from step ${n(from)} to ${n(to)} …`,
+  on: (op: number) => `operation ${n(op)} …`,
+  fault: (why: string) => `The rest could not be searched: ${why}.`,
+  newer: (count: number) => `${n(count)} new ↓`,
+  newerTitle: 'Follow the newest events again',
+  back: 'to the view',
+  backTitle: 'Bring the list to where the view stands',
+  place: 'The place in the session',
+  at: (op: number, last: number) => `operation ${n(op)} of ${n(last)}`,
+  same: { block: 'block', request: 'request', kind: 'kind' },
+  sameTitle: (what: string, direction: 1 | -1, key: string) =>
+    `${direction > 0 ? 'Next' : 'Previous'} event of the same ${what}${key === '' ? '' : ` (${key})`}`,
+  selectFirst: 'Click an event to step from it to others of its block, request or kind',
+  noMore: (filter: string, direction: 1 | -1) =>
+    `There is no ${direction > 0 ? 'later' : 'earlier'} event ${filter}.`,
 } as const;
 
 export const decisions = {
+  gap: 'gap',
   submitted: 'submitted',
   admitted: 'admitted',
   sequence_created: 'sequence',
@@ -81,6 +94,8 @@ export function describe(row: EventRow, blockSize: number): string {
         return d.asked_by ? `by ${d.asked_by}` : '';
       case 'refused':
         return d.message;
+      case 'gap':
+        return `records ${n(d.first)} to ${n(d.last)} are lost: ${d.reason}`;
     }
   }
   const cause = CAUSE_NAMES[row.cause] ?? `cause ${row.cause}`;

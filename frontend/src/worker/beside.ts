@@ -54,16 +54,6 @@ export class Beside {
     return range !== undefined && range.last < this.lastRecord() && range.last > this.reachedEnd;
   }
 
-  /** Load some of what lies after the loaded part. */
-  async loadLater(): Promise<void> {
-    const range = this.history.rangeAt(this.fold.record);
-    if (range === undefined) return;
-    const after = range.last;
-    const frames = await this.requests.frames(after, PORTION);
-    if (frames.length === 0) this.reachedEnd = after;
-    this.history.addAll(frames);
-  }
-
   /** The last record that can be reached from here while what comes next is on its way; null: nothing is. */
   get halt(): number | null {
     return this.fetching ? (this.history.rangeAt(this.fold.record)?.last ?? null) : null;

@@ -13,6 +13,9 @@
 
 import { openFrame, unpackFrames } from '../ledger/frame';
 import { peekFrame } from '../ledger/peek';
+import type { RequestMemory } from '../ledger/requests';
+import { EmbeddedEvents } from './embeddedEvents';
+import type { EventPage, EventQuery } from './eventPage';
 import { Interned } from './interned';
 import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
@@ -75,6 +78,7 @@ export class EmbeddedRequests implements Requests {
   private index: Promise<Index> | null = null;
   private table: Promise<StepColumns> | null = null;
   private before: Promise<Before> | null = null;
+  private search: EmbeddedEvents | null = null;
   /** Open parts with frames, the one that was used last at the end. */
   private readonly open = new Map<number, Promise<readonly Uint8Array[]>>();
   private readonly sizes = new Map<number, number>();
@@ -222,6 +226,12 @@ export class EmbeddedRequests implements Requests {
   async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
     const { landmarks } = await this.theIndex();
     return landmarks.filter(({ kind }) => kinds.includes(kind)) as Landmark[];
+  }
+
+  async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {
+    const { frames } = await this.theIndex();
+    this.search ??= new EmbeddedEvents({ ...frames, open: (part) => this.framesOf(part) });
+    return this.search.page(query, memory);
   }
 
   async contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]> {

@@ -8,7 +8,7 @@
 
 import type { Usage } from '../ledger/fold';
 import type { Health, Hello, Status } from '../ledger/generated/types';
-import type { EventFilter, EventList } from './answers/events';
+import type { EventRow } from './answers/events';
 import type { BlockAnswer, Selection } from './answers/inspect';
 import type { QueueAnswer } from './answers/queue';
 import type { RequestAnswer } from './answers/request';
@@ -17,7 +17,9 @@ import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
 import type { EmbeddedRecording } from './embedded';
+import type { EventPlace, EventQuery } from './eventPage';
 import type { Landmark, LandmarkKind } from './landmarks';
+import type { ListingAnswer, ListingWish } from './listing';
 import type { Destination } from './place';
 import type { Pace } from './player';
 import type { Buckets } from './series';
@@ -90,7 +92,7 @@ export interface Wants {
   readonly tables: { from: number; to: number } | null;
   readonly queue: number;
   readonly scheduler: boolean;
-  readonly events: EventFilter | null;
+  readonly events: ListingWish | null;
   readonly selection: Selection;
   /** Requests of which everything is wanted, as of the selected one: those that were sent from this page. */
   readonly requests: readonly number[];
@@ -128,7 +130,7 @@ export interface View {
   readonly queue: QueueAnswer | null;
   readonly runs: RunsAnswer | null;
   readonly scheduler: SchedulerAnswer | null;
-  readonly events: EventList | null;
+  readonly events: ListingAnswer | null;
   readonly block: BlockAnswer | null;
   readonly request: RequestAnswer | null;
   /** One for each of {@link Wants.requests}; null: it is not known at this record. */
@@ -172,7 +174,12 @@ export type ToWorker =
   | { kind: 'earlier' }
   | { kind: 'dismiss' }
   | { kind: 'change'; direction: 1 | -1 }
+  /** The nearest event that meets a filter, from the view on. Answered with a {@link Found}. */
+  | { kind: 'find'; id: number; filter: string; direction: EventQuery['direction']; from: EventPlace | null }
   | { kind: 'ask'; id: number; question: 'state' | 'ready' | 'bases' };
+
+/** null: there is none. */
+export type Found = { readonly row: EventRow | null } | { readonly fault: string };
 
 export type FromWorker =
   | { kind: 'opened'; session: string; hello: Hello }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { recording } from '../../tests/recording';
 import type { Hello, Step } from '../ledger/generated/types';
-import { EVERYTHING } from './answers/events';
 import { Publisher } from './publisher';
 import { Session } from './session';
 import type { Requests } from './source';
@@ -22,6 +21,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
     landmarks: async () => [],
     pieces: async () => ({ pieces: {}, indexed_record: null }),
     contents: async () => [],
+    events: async () => ({ rows: [], next: null }),
   } as unknown as Requests;
   const hello = { num_blocks: 20, block_size: 4, utc_us: 0, record_text: 'none' } as unknown as Hello;
   const session = new Session(
@@ -44,7 +44,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
     tables: { from: 0, to: 9 },
     queue: 5,
     scheduler: true,
-    events: EVERYTHING,
+    events: { filter: [], at: null, before: 200, after: 60 },
     selection: { block: null, sequence: null, request: null },
     requests: [],
     series: { range: 'all', steps: 60, width: 60 },

@@ -1,7 +1,9 @@
 /** Makes the view that the page sees of a session: always whole, map and panels of one step. */
 
+import { ANY, type Filter, type Term } from '../filter/filter';
+import { printFilter } from '../filter/print';
 import { plainState } from '../ledger/plain';
-import { EVERYTHING, type EventList } from './answers/events';
+import type { EventList } from './answers/events';
 import { blockAnswer, blocksOf } from './answers/inspect';
 import { queueAnswer } from './answers/queue';
 import { type RequestAnswer, requestAnswer } from './answers/request';
@@ -9,6 +11,8 @@ import { runsAnswer } from './answers/runs';
 import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
+import { findEvent } from './find';
+import { Listing } from './listing';
 import { changesAt, partOf, toldBy } from './operation';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
@@ -16,9 +20,6 @@ import type { Session } from './session';
 
 /** ms between two views while the state changes by itself: calm to read, and cheap. */
 const INTERVAL = 50;
-
-/** How often more is loaded in search of one change. */
-const MOST_LOADS = 24;
 
 const NOTHING: Wants = {
   tables: null,
@@ -31,14 +32,22 @@ const NOTHING: Wants = {
   token: null,
 };
 
+const DECISIONS: Term = { field: 'decision', not: false, values: [ANY] };
+const ofBlock = (block: number): Term => ({
+  field: 'block',
+  not: false,
+  values: [{ from: block, to: block }],
+});
+const ofRequest = (request: number): Term => ({ field: 'owner', not: false, values: [{ request }] });
+
 export class Publisher {
   private wants: Wants = NOTHING;
-  private readonly events: Scan;
+  private readonly events: Listing;
   private readonly biography: Scan;
   private readonly story: Scan;
   private readonly sayings: Sayings;
   private window = { from: 0, to: 1 };
-  private seekingChange: { direction: 1 | -1; loads: number; step: number | null } | null = null;
+  private seekingChange: { direction: 1 | -1; step: number | null } | null = null;
   private lastView = 0;
   private forced = true;
   /** Where the view was on its way to, as the page knows it. */
@@ -49,9 +58,17 @@ export class Publisher {
 
   constructor(private readonly session: Session) {
     this.sayings = new Sayings(session.texts);
-    this.events = new Scan(session.history, session.memory, EVERYTHING, 400, 60);
-    this.biography = new Scan(session.history, session.memory, EVERYTHING, 200, 1);
-    this.story = new Scan(session.history, session.memory, { ...EVERYTHING, decisions: true }, 200, 1);
+    this.events = new Listing(
+      session.history,
+      session.memory,
+      session.series,
+      session.requests,
+      session.origin,
+      () => session.head.lastRecord,
+      () => session.changed(),
+    );
+    this.biography = new Scan(session.history, session.memory, [], 200, 1);
+    this.story = new Scan(session.history, session.memory, [DECISIONS], 200, 1);
   }
 
   want(wants: Wants): void {
@@ -67,8 +84,8 @@ export class Publisher {
   private lookAtSelection(): number | null {
     const { block } = this.wants.selection;
     const request = this.selectedRequest();
-    if (block !== null) this.biography.look({ ...EVERYTHING, block });
-    if (request !== null) this.story.look({ ...EVERYTHING, request, decisions: true });
+    if (block !== null) this.biography.look([ofBlock(block)]);
+    if (request !== null) this.story.look([DECISIONS, ofRequest(request)]);
     const { texts } = this.session;
     texts.wanted = new Set(request === null ? this.wants.requests : [...this.wants.requests, request]);
     texts.isRead = block !== null || texts.wanted.size > 0;
@@ -77,14 +94,14 @@ export class Publisher {
 
   /** Go to the next or the previous step that changed what is selected, loaded or not. */
   toChange(direction: 1 | -1): void {
-    this.seekingChange = { direction, loads: 0, step: null };
+    this.seekingChange = { direction, step: null };
   }
 
   /** Look for the change that was asked for; true when there is more to look at. */
   private workOnChange(more: boolean): boolean {
     const wanted = this.seekingChange;
-    const { fold, navigator, loading } = this.session;
-    if (wanted === null || loading || navigator.moving || !fold.loaded) return false;
+    const { fold, navigator } = this.session;
+    if (wanted === null || navigator.moving || !fold.loaded) return false;
     wanted.step ??= fold.step;
     const { block } = this.wants.selection;
     const scan = block !== null ? this.biography : this.selectedRequest() !== null ? this.story : null;
@@ -99,10 +116,25 @@ export class Publisher {
       return false;
     }
     if (more) return true;
-    if (wanted.loads++ < MOST_LOADS && this.session.loadBeside(wanted.direction)) return false;
     this.seekingChange = null;
-    this.session.say(wanted.direction > 0 ? 'Nothing later changes it.' : 'Nothing earlier changed it.');
+    const request = this.selectedRequest();
+    void this.seekFurther(
+      block !== null ? [ofBlock(block)] : [DECISIONS, ofRequest(request!)],
+      wanted.direction,
+    );
     return false;
+  }
+
+  /** It lies beyond what is here. */
+  private async seekFurther(filter: Filter, direction: 1 | -1): Promise<void> {
+    const { session } = this;
+    const { step } = session.fold;
+    const found = await findEvent(session, printFilter(filter), direction > 0 ? 'later' : 'earlier', null);
+    // Somebody went elsewhere meanwhile.
+    if (session.fold.step !== step || session.navigator.moving) return;
+    if ('fault' in found) session.say(`What changes it could not be looked up: ${found.fault}.`);
+    else if (found.row !== null) session.transport.seek(found.row.step);
+    else session.say(direction > 0 ? 'Nothing later changes it.' : 'Nothing earlier changed it.');
   }
 
   private selectedRequest(): number | null {
@@ -118,7 +150,12 @@ export class Publisher {
     // A picture that was waited for goes first.
     if (!navigator.moving && !this.hasPicture) texts.catchUp();
     let more = false;
-    if (this.wants.events !== null) more = this.events.work(fold, deadline);
+    if (this.wants.events !== null)
+      more = this.events.work(
+        fold,
+        deadline,
+        this.session.mode !== 'follow' && this.session.navigator.moving,
+      );
     const request = this.lookAtSelection();
     let looking = false;
     if (this.wants.selection.block !== null) looking = this.biography.work(fold, deadline);
@@ -192,7 +229,10 @@ export class Publisher {
         has && wants.scheduler
           ? schedulerAnswer(fold, session.hello, session.current && partOf(session.current, fold))
           : null,
-      events: has && wants.events !== null ? this.events.answer(fold) : null,
+      events:
+        has && wants.events !== null
+          ? this.events.answer(fold, session.head.link === 'replay' ? session.table.counts : null)
+          : null,
       block:
         selection.block !== null
           ? blockAnswer(

@@ -3,12 +3,15 @@
  * forwards as the view moves. Done in slices while there is nothing else to do, so it never delays a fold.
  */
 
+import type { Filter } from '../filter/filter';
+import { type Candidate, matcher } from '../filter/match';
+import { printFilter } from '../filter/print';
 import type { Fold } from '../ledger/fold';
 import { isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
 import type { Step } from '../ledger/generated/types';
 import type { RequestMemory } from '../ledger/requests';
-import { type EventFilter, type EventList, type EventRow, rowsOf, sameFilter } from './answers/events';
+import { type EventList, type EventRow, rowsOf } from './answers/events';
 import type { History } from './history';
 
 const MAX_ROWS = 6000;
@@ -21,21 +24,35 @@ export class Scan {
   private fromStep = 0;
   private firstLoaded = false;
   private learned = false;
+  private isWanted: (event: Candidate) => boolean;
   changed = true;
 
   constructor(
     private readonly history: History,
     private readonly memory: RequestMemory,
-    public filter: EventFilter,
+    public filter: Filter,
     /** How many rows before and after the present position are wanted. */
     private readonly before: number,
     private readonly after: number,
-  ) {}
+  ) {
+    this.isWanted = this.matching(filter);
+  }
+
+  private matching(filter: Filter): (event: Candidate) => boolean {
+    const { sequences, facts } = this.memory;
+    const known = {
+      sequence: (sequence: number) => sequences.get(sequence),
+      name: (request: number) => facts.get(request)?.name,
+    };
+    // What is listed beside a block or a request asks for no times.
+    return matcher(filter, known, { startUtcUs: 0, zone: 0 });
+  }
 
   /** Look for something else. */
-  look(filter: EventFilter): void {
-    if (sameFilter(filter, this.filter)) return;
+  look(filter: Filter): void {
+    if (printFilter(filter) === printFilter(this.filter)) return;
     this.filter = filter;
+    this.isWanted = this.matching(filter);
     this.reset(0);
   }
 
@@ -92,7 +109,7 @@ export class Scan {
       const opened = openFrame(frame);
       if (isRecord(opened) && opened.type === 'step') {
         this.learn(opened);
-        rows = rowsOf(opened, this.filter, this.memory);
+        rows = rowsOf(opened, this.isWanted, this.memory);
         if (backwards || this.rows.length === 0) this.fromStep = opened.step;
       }
     } catch {

@@ -8,6 +8,7 @@
  * unseen: recording and engine never wait for a reader.
  */
 
+import type { Origin } from '../filter/moment';
 import { Contents } from '../ledger/contents';
 import { type AnyRecord, Fold } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
@@ -66,14 +67,13 @@ export class Session {
   readonly landmarks: Landmarks;
   readonly transport = new Transport(this);
   readonly table: StepTable;
-  private loadingBeside = false;
   /** As many requests as are known before those are forgotten that no record here tells of. */
   private mostKnown = FEWEST_KNOWN;
 
   constructor(
     options: OpenOptions,
     readonly hello: Hello,
-    requests: Requests,
+    readonly requests: Requests,
     private readonly wake: () => void,
   ) {
     // A page that holds its recording has no server that could leave something out.
@@ -158,6 +158,12 @@ export class Session {
 
   get fold(): Fold {
     return this.mode === 'follow' ? this.head.fold : this.navigator.fold;
+  }
+
+  /** Where the wall clock stood when it began, in this browser's zone. */
+  get origin(): Origin {
+    const startUtcUs = this.hello.utc_us;
+    return { startUtcUs, zone: -new Date(startUtcUs / 1000).getTimezoneOffset() * 60e9 };
   }
 
   /** A sequence's blocks are one run: blocks are not taken from the head of the free queue. */
@@ -247,26 +253,6 @@ export class Session {
       this.say(
         `${lost === 1 ? 'The last step' : `The last ${lost} steps`} seen here ${lost === 1 ? 'was' : 'were'} not saved: the server ended before. The recording ends with step ${lastStep}.`,
       );
-  }
-
-  /** Is more of the recording on its way for a search? */
-  get loading(): boolean {
-    return this.loadingBeside;
-  }
-
-  /** Load what lies beside the loaded part; false when there is nothing more. */
-  loadBeside(direction: 1 | -1): boolean {
-    const { beside } = this.navigator;
-    if (direction > 0 ? !beside.hasLater : !beside.hasEarlier) return false;
-    this.loadingBeside = true;
-    const load = direction > 0 ? beside.loadLater() : beside.loadEarlier();
-    load
-      .catch((error: Error) => this.say(`More of the recording could not be loaded: ${error.message}.`))
-      .finally(() => {
-        this.loadingBeside = false;
-        this.wake();
-      });
-    return true;
   }
 
   /** The reader wants to read further back than what is loaded. */

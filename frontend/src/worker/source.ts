@@ -1,6 +1,8 @@
 /** The way to the server: a websocket for what happens now, requests for what happened before. */
 
 import { unpackFrames } from '../ledger/frame';
+import type { RequestMemory } from '../ledger/requests';
+import { type EventPage, type EventQuery, readPage, type ToldPage } from './eventPage';
 import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
 import type { Told } from './told';
@@ -55,6 +57,8 @@ export interface Requests {
   pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }>;
   /** Where something happened, of some kinds, by step. */
   landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
+  /** Events that meet a filter, from a place on, as many as were found in time. `memory` knows how sequences are called. */
+  events(query: EventQuery, memory: RequestMemory): Promise<EventPage>;
   /** Contents; one that is not recorded is left out. */
   contents(ids: readonly number[]): Promise<RecordedContent[]>;
   /** What a request's sequences said, up to the last record that is there. */
@@ -127,6 +131,18 @@ export class ServerRequests implements Requests {
   async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
     const query = kinds.map((kind) => `kind=${kind}`).join('&');
     return ((await (await this.get(`landmarks?${query}`)).json()) as { landmarks: Landmark[] }).landmarks;
+  }
+
+  async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {
+    const { filter, from, direction, limit } = query;
+    const asked = new URLSearchParams({
+      filter,
+      from: String(from.record),
+      index: String(from.index),
+      direction,
+      limit: String(limit),
+    });
+    return readPage((await (await this.get(`events?${asked}`)).json()) as ToldPage, memory);
   }
 
   async contents(ids: readonly number[]): Promise<RecordedContent[]> {

@@ -17,6 +17,8 @@ export class StepTable {
   lastStep = -1;
   /** The last operation that it tells of; -1: none. */
   lastOp = -1;
+  /** How often each operation occurs in the steps that it tells of. */
+  counts: Partial<Record<string, number>> = {};
   private closed = false;
 
   constructor(
@@ -34,6 +36,12 @@ export class StepTable {
       this.firstStep = steps.step[0] ?? 0;
       this.lastStep = steps.step.at(-1) ?? -1;
       this.lastOp = KINDS.reduce((sum, kind) => sum + (steps[kind]?.at(-1) ?? 0), steps.op?.at(-1) ?? 0) - 1;
+      this.counts = Object.fromEntries(
+        KINDS.map((kind) => [
+          kind === 'freed' ? 'free' : kind,
+          (steps[kind] ?? []).reduce((a, b) => a + b, 0),
+        ]),
+      );
       this.fault = null;
     } catch (error) {
       this.fault = `The table of steps could not be loaded: ${(error as Error).message}.`;

@@ -1,6 +1,7 @@
 /** The ledger worker: receives what the page asks, lets the session work in slices, and sends views. */
 
-import type { FromWorker, ToWorker } from './protocol';
+import { findEvent } from './find';
+import type { Found, FromWorker, ToWorker } from './protocol';
 import { Publisher } from './publisher';
 import { Session } from './session';
 
@@ -98,6 +99,14 @@ async function open(message: Extract<ToWorker, { kind: 'open' }>): Promise<void>
   }
 }
 
+async function find(message: Extract<ToWorker, { kind: 'find' }>): Promise<void> {
+  const value: Found =
+    session === null
+      ? { row: null }
+      : await findEvent(session, message.filter, message.direction, message.from);
+  scope.postMessage({ kind: 'answer', id: message.id, value });
+}
+
 function close(): void {
   opening++;
   session?.close();
@@ -156,6 +165,9 @@ scope.onmessage = ({ data }) => {
       break;
     case 'credit':
       credit = true;
+      break;
+    case 'find':
+      void find(data);
       break;
     case 'ask':
       waiting.push({ id: data.id, question: data.question });
