@@ -8,7 +8,19 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kvarium import __version__
-from kvarium.api import blocks, commands, engine, events, importing, keeping, live, pages, sessions, sql
+from kvarium.api import (
+    blocks,
+    commands,
+    engine,
+    events,
+    exporting,
+    importing,
+    keeping,
+    live,
+    pages,
+    sessions,
+    sql,
+)
 from kvarium.hub import Hub
 from kvarium.recording.database import Database
 from kvarium.recording.retention import KEEP_ALL, Retention
@@ -58,7 +70,19 @@ class Application:
         app.state.sql_running = set[str]()
         # Whoever reaches a server that others can watch could remove its sessions.
         app.state.allow_changes = is_loopback(bound_host) if allow_changes is None else allow_changes
-        for routes in (sessions, blocks, events, keeping, importing, commands, sql, engine, live, pages):
+        for routes in (
+            sessions,
+            exporting,
+            blocks,
+            events,
+            keeping,
+            importing,
+            commands,
+            sql,
+            engine,
+            live,
+            pages,
+        ):
             app.include_router(routes.router)
         self.fastapi = app
         self.asgi: ASGIApp = _quiet_at_the_end(Security(app, bound_host, allowed_hosts))

@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from kvarium import terminal
-from kvarium.api import sessions as sessions_api
+from kvarium.api import exporting
 from kvarium.recording.export import ExportCancelledError
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Rejected
@@ -131,7 +131,7 @@ def test_at_most_two_downloads_are_made_at_once_and_abandoned_ones_are_cancelled
         assert cancelled.wait(20)
         raise ExportCancelledError("given up")
 
-    monkeypatch.setattr(sessions_api, "export_session", slow)
+    monkeypatch.setattr(exporting, "export_session", slow)
     path = f"/api/sessions/{engine.hello.session}/download"
     links = []
     for _ in range(2):

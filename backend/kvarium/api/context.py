@@ -39,6 +39,15 @@ def place_of(hub: Hub, session: str) -> Place:
         raise HTTPException(404, f"no session {session!r}") from None
 
 
+def only_read(hub: Hub, connection: HTTPConnection) -> str | None:
+    """Why nothing is changed here; None where changes are made."""
+    if hub.housekeeper is None:
+        return f"{hub.database.where} was opened read-only: nothing is changed in it"
+    if not connection.app.state.allow_changes:
+        return "this server can be watched by others and makes no changes for them: start it with --allow-changes"
+    return None
+
+
 def own_number_of(hub: Hub, session: str) -> int:
     """The number of a session that can be changed, or 404; of an imported one 409."""
     place = place_of(hub, session)

@@ -14,7 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from sqlalchemy.exc import SQLAlchemyError
 
-from kvarium.api.context import JSON, HubDependency, own_number_of, place_of
+from kvarium.api.context import JSON, HubDependency, only_read, own_number_of, place_of
 from kvarium.errors import (
     ConflictError,
     InvalidValueError,
@@ -70,13 +70,10 @@ def refusal(error: KvariumError) -> HTTPException:
 
 def changing(hub: Hub, request: Request) -> Housekeeper:
     """Who makes changes; 409 or 403 where none are made."""
-    if hub.housekeeper is None:
-        raise HTTPException(409, f"{hub.database.where} was opened read-only: nothing is changed in it")
-    if not request.app.state.allow_changes:
-        raise HTTPException(
-            403,
-            "this server can be watched by others and makes no changes for them: start it with --allow-changes",
-        )
+    reason = only_read(hub, request)
+    if reason is not None:
+        raise HTTPException(409 if hub.housekeeper is None else 403, reason)
+    assert hub.housekeeper is not None
     return hub.housekeeper
 
 

@@ -1,11 +1,7 @@
-"""Sessions: lists, seek, frames, the index of steps, landmarks and requests, text, and the download."""
+"""Sessions: lists, seek, frames, the index of steps, landmarks and requests, and text."""
 
-import asyncio
-import shutil
-import tempfile
-import threading
+import contextlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query, Request
@@ -14,20 +10,16 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import Field
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.types import Receive, Scope, Send
 
 from kvarium import __version__
 from kvarium.api.answers import InPieces
-from kvarium.api.context import JSON, HubDependency, place_of
-from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError, UnknownSessionError
-from kvarium.hub import Hub
+from kvarium.api.context import JSON, HubDependency, only_read, place_of
+from kvarium.errors import DamagedRecordingError, OutOfRangeError, UnknownSessionError
+from kvarium.hub import Hub, what_to_do
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import explain
-from kvarium.recording.export import ExportCancelledError, export_session
-from kvarium.recording.notes import read_landmarks
+from kvarium.recording.notes import newest_note, read_landmarks
 from kvarium.recording.reader import Reader
-from kvarium.recording.shelf import Place
-from kvarium.recording.stripping import Strip
 from kvarium.recording.targets import step_after, step_at_time, step_of_operation
 from kvarium.recording.transcript import read_sequence, read_transcript
 from kvarium_ledger import codec
@@ -36,7 +28,7 @@ router = APIRouter(prefix="/api")
 
 SessionId = str
 _MAX_BYTES = 64 << 20
-_PART_BYTES = 256 << 10
+_MAX_SKETCHES = 50
 
 
 LandmarkKind = Literal["evict", "copy", "preempted", "refused", "violation", "gap", "note"]
@@ -45,16 +37,19 @@ Number = Annotated[int, Query(ge=0, lt=1 << 53)]
 
 
 @router.get("/health")
-async def health(hub: HubDependency) -> Response:
-    """Is all well, which version is it, and how far is the engine? Not ok: the recording can't be written, and why."""
-    told = {"version": __version__, "engine": hub.engine_state}
+async def health(hub: HubDependency, request: Request) -> Response:
+    """Is all well, which version is it, and how far is the engine? Not ok: the recording can't be written, and why.
+
+    ``what_to_do``: what helps then. ``only_read``: why sessions can't be renamed, annotated, removed and imported here; null where they can.
+    """
+    told = {"version": __version__, "engine": hub.engine_state, "only_read": only_read(hub, request)}
     reason = hub.recording_error
     if reason is None:
         return JSON({"ok": True, **told})
-    return JSON({"ok": False, **told, "reason": reason}, status_code=503)
+    return JSON({"ok": False, **told, "reason": reason, "what_to_do": what_to_do(reason)}, status_code=503)
 
 
-async def _read(call: Callable[[], Any]) -> Any:
+async def reading(call: Callable[[], Any]) -> Any:
     """Run a read on a thread; out of range is 404, a damaged recording 500, both with the reason."""
     try:
         return await run_in_threadpool(call)
@@ -73,13 +68,36 @@ async def read_of(hub: Hub, session: str, call: Callable[[Reader, int], Any]) ->
         reader, _, number, _ = place_of(hub, session)
         return call(reader, number)
 
-    return await _read(read)
+    return await reading(read)
 
 
 @router.get("/sessions")
 async def sessions(hub: HubDependency) -> Response:
     """All sessions, the newest first."""
-    return JSON({"sessions": await _read(hub.sessions)})
+    return JSON({"sessions": await reading(hub.sessions)})
+
+
+@router.get("/sketches")
+async def sketches(
+    session: Annotated[list[Annotated[str, Field(max_length=64)]], Query(max_length=_MAX_SKETCHES)],
+    hub: HubDependency,
+) -> Response:
+    """What a list shows beside a session: how full its pool was, and its newest note. By id; what can't be read is left out.
+
+    ``used`` and ``cached`` are shares of the pool in thousandths, ``notes`` is how many there are.
+    """
+
+    def read() -> dict[str, Any]:
+        found = {}
+        for each in session:
+            with contextlib.suppress(UnknownSessionError, DamagedRecordingError):
+                reader, _, number, _ = hub.shelf.place(each)
+                note, notes = newest_note(reader, number)
+                curve = hub.shelf.curves.of(reader, reader.session(number))
+                found[each] = curve._asdict() | {"note": note, "notes": notes}
+        return found
+
+    return JSON({"sketches": await reading(read)})
 
 
 @router.get("/sessions/{session}")
@@ -91,7 +109,7 @@ async def session(session: SessionId, hub: HubDependency) -> Response:
         told = hub.describe(reader.session(number) | {"imported": imported})
         return told | {"hello": reader.hello(number)[0], "file_bytes": reader.database.size()}
 
-    return JSON(await _read(read))
+    return JSON(await reading(read))
 
 
 @router.get("/sessions/{session}/hello")
@@ -104,7 +122,7 @@ async def hello(session: SessionId, hub: HubDependency) -> Response:
         seeker.prepare(number)
         return told
 
-    frame = await _read(read)
+    frame = await reading(read)
     return Response(frame, media_type="application/octet-stream")
 
 
@@ -153,7 +171,7 @@ async def seek(
         pieces = [*codec.pack_in_pieces(found.keyframe), codec.pack(found.frames)]
         return InPieces(pieces, "application/octet-stream", told)
 
-    answer: Response = await _read(read)
+    answer: Response = await reading(read)
     return answer
 
 
@@ -189,7 +207,7 @@ async def steps(
         through = reader.session(number)["indexed_record"]
         return {**reader.steps(number, first, last), "indexed_record": through}
 
-    return JSON(await _read(read))
+    return JSON(await reading(read))
 
 
 @router.get("/sessions/{session}/landmarks")
@@ -231,7 +249,7 @@ async def pieces(session: SessionId, hub: HubDependency) -> Response:
             "indexed_record": through,
         }
 
-    return JSON(await _read(read))
+    return JSON(await reading(read))
 
 
 U32 = Annotated[int, PathParameter(ge=0, lt=1 << 32)]
@@ -257,80 +275,3 @@ async def request_tokens(
     return JSON(
         await read_of(hub, session, lambda reader, number: read_transcript(reader, number, request, record))
     )
-
-
-class _Download(Response):
-    """Sends a file and removes its folder, however the sending ends."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        headers = {
-            "content-length": str(path.stat().st_size),
-            "content-disposition": f'attachment; filename="{path.name}"',
-        }
-        super().__init__(media_type="application/vnd.sqlite3", headers=headers)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
-        try:
-            with self._path.open("rb") as file:
-                await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                while data := await run_in_threadpool(file.read, _PART_BYTES):
-                    await send({"type": "http.response.body", "body": data, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
-        finally:
-            shutil.rmtree(self._path.parent, ignore_errors=True)
-
-
-@router.get("/sessions/{session}/download")
-async def download(
-    session: SessionId,
-    hub: HubDependency,
-    request: Request,
-    strip_text: Literal["none", "hash"] | None = None,
-    strip_notes: bool = False,
-) -> Response:
-    """This one session as one SQLite file, as it is now, with nothing beside it. At most two are made at once.
-
-    With ``strip_text`` its text is left out, and with ``strip_notes`` its notes too.
-    """
-    if strip_notes and strip_text is None:
-        raise HTTPException(
-            422, "strip_notes belongs to strip_text: give strip_text=none or strip_text=hash with it"
-        )
-    strip = None if strip_text is None else Strip(strip_text, strip_notes)
-    place = await _read(lambda: place_of(hub, session))
-    await hub.settle(session)
-    with hub.exporting() as cancelled:
-        if cancelled is None:
-            raise HTTPException(
-                503, "other downloads are being made: try again in a moment", headers={"Retry-After": "5"}
-            )
-        watching = asyncio.create_task(_cancel_when_gone(request, cancelled))
-        try:
-            return await _exported(place, cancelled, strip)
-        finally:
-            watching.cancel()
-
-
-async def _cancel_when_gone(request: Request, cancelled: threading.Event) -> None:
-    """Nobody waits for the download any more: then it is not made."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    cancelled.set()
-
-
-async def _exported(place: Place, cancelled: threading.Event, strip: Strip | None) -> Response:
-    folder = Path(tempfile.mkdtemp(prefix="kvarium-"))
-    try:
-        path = await _read(lambda: export_session(place.reader, place.number, folder, cancelled, strip))
-    except ExportCancelledError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise HTTPException(503, str(error), headers={"Retry-After": "5"}) from None
-    except KvariumError as error:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise HTTPException(507, str(error)) from None
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-    return _Download(path)

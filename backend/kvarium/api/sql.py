@@ -1,8 +1,5 @@
 """SQL of a session, for the screen: each query in a process of its own, one at a time a session."""
 
-import asyncio
-import contextlib
-import sys
 import time
 from typing import Annotated, Any, Final
 
@@ -11,8 +8,8 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
+from kvarium.api import process
 from kvarium.api.context import JSON, HubDependency, place_of
-from kvarium.recording.database import Database
 from kvarium.sql.messages import Failure, Outcome, Question
 
 router = APIRouter(prefix="/api")
@@ -53,7 +50,7 @@ async def sql(session: str, request: Request, hub: HubDependency) -> Response:
         await hub.settle(session)
         answer = await _answer(
             Question(
-                database=_address(reader.database),
+                database=process.address_of(reader.database),
                 session=number,
                 sql=body.sql,
                 limit=body.limit,
@@ -75,40 +72,20 @@ async def sql(session: str, request: Request, hub: HubDependency) -> Response:
     return JSON(rows | {"elapsed_ms": elapsed})
 
 
-def _address(database: Database) -> str:
-    """The file or the URL, with its password."""
-    if database.path is not None:
-        return str(database.path)
-    return database.engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-
-
 async def _answer(question: Question, request: Request) -> Outcome:
     """Ask a process of its own. It is killed when it does not end in time, or when nobody waits for it any more."""
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "kvarium.sql.process"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
+    told = await process.ask(
+        "kvarium.sql.process",
+        msgspec.msgpack.encode(question),
+        request,
+        question.seconds + _STARTS_SECONDS,
     )
-    asking = asyncio.create_task(process.communicate(msgspec.msgpack.encode(question)))
-    leaving = asyncio.create_task(_left(request))
-    try:
-        await asyncio.wait(
-            (asking, leaving), timeout=question.seconds + _STARTS_SECONDS, return_when=asyncio.FIRST_COMPLETED
-        )
-        if not asking.done():
-            why = "nobody waits for it" if leaving.done() else f"it took longer than {question.seconds:g} s"
-            return Failure(message=f"the query was ended: {why}", fault="time")
-        output, _ = asking.result()
-        if process.returncode or not output:
-            return Failure(message=_crashed(process.returncode, question), fault="memory")
-        return msgspec.msgpack.decode(output, type=Outcome)
-    finally:
-        leaving.cancel()
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-        await asyncio.wait((asking,))
+    if told.ended:
+        why = "nobody waits for it" if told.ended == "gone" else f"it took longer than {question.seconds:g} s"
+        return Failure(message=f"the query was ended: {why}", fault="time")
+    if told.status or not told.output:
+        return Failure(message=_crashed(told.status, question), fault="memory")
+    return msgspec.msgpack.decode(told.output, type=Outcome)
 
 
 def _crashed(status: int | None, question: Question) -> str:
@@ -117,9 +94,3 @@ def _crashed(status: int | None, question: Question) -> str:
     return (
         f"the query's process ended with status {status}: most likely it needs more than {most} MiB of memory"
     )
-
-
-async def _left(request: Request) -> None:
-    """Until nobody waits for the answer any more."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -15,11 +15,10 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from kvarium import terminal
-from kvarium.errors import DamagedRecordingError, InvalidValueError, KvariumError, OutOfRangeError
+from kvarium.errors import DamagedRecordingError, InvalidValueError, OutOfRangeError
 from kvarium.heads import stored_head
 from kvarium.recording import tables
-from kvarium.recording.database import open_for_reading
-from kvarium.recording.export import export_session
+from kvarium.recording.export import copied
 from kvarium.recording.fast_forward import FastState
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
@@ -66,30 +65,24 @@ def at_rest(reader: Reader, session: int, folder: Path) -> Iterator[tuple[Reader
     if row["state"] != "live" and row["indexed_record"] == row["last_record"]:
         yield reader, session
         return
-    path = export_session(reader, session, folder)
-    database = open_for_reading(str(path))
-    try:
-        copied = Reader(database)
-        yield copied, int(copied.sessions()[0]["number"])
-    finally:
-        database.close()
-        path.unlink()
+    with copied(reader, session, folder) as copy:
+        yield copy
 
 
 def plan_page(reader: Reader, session: int, from_step: int | None = None, to_step: int | None = None) -> Plan:
     """What goes into a page of the steps ``from_step`` to ``to_step`` (None: the session's first and last).
 
-    Raises :class:`InvalidValueError` for steps that can't be, :class:`OutOfRangeError` for ones that are not there,
-    :class:`KvariumError` for a session without a step or a page that would be too large.
+    Raises :class:`OutOfRangeError` for steps that are not there, :class:`InvalidValueError` for ones that can't be, for a session
+    without a step, and for a page that would be too large.
     """
     row = reader.session(session)
     hello, frame = reader.hello(session)
     if hello.version > VERSION:
-        raise KvariumError(
+        raise InvalidValueError(
             f"session {row['id']} has version {hello.version} of the ledger, this kvarium knows {VERSION}: use a newer one"
         )
     if row["last_step"] is None:
-        raise KvariumError(f"session {row['id']} holds no step: there is nothing to replay")
+        raise InvalidValueError(f"session {row['id']} holds no step: there is nothing to replay")
     last_step = int(row["last_step"])
     begin, first = _first_step(reader, session), int(row["first_record"])
     end, last = last_step, int(row["last_record"])
@@ -111,7 +104,7 @@ def plan_page(reader: Reader, session: int, from_step: int | None = None, to_ste
     about = int(_stored_bytes(reader, session, first, last) * _GROWTH)
     if about > MOST_BYTES:
         fits = max(1, (end - begin + 1) * 3 * MOST_BYTES // (4 * about))
-        raise KvariumError(
+        raise InvalidValueError(
             f"the page would take about {terminal.size(about)}, and more than {terminal.size(MOST_BYTES)} open badly in a browser: "
             f"take a part of it with --from-step and --to-step; --from-step {end - fits + 1} gives its last {fits} steps"
         )

@@ -4,6 +4,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from kvarium.follower import Follower
 from kvarium.heads import stored_head
 from kvarium.recording import tables
 from kvarium.recording.chunks import BATCH_BYTES, Batch, SealedChunk
-from kvarium.recording.database import explain, writable_sqlite
+from kvarium.recording.database import explain, open_for_reading, writable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
 from kvarium.recording.row_types import check_rows, check_session, dicts_of
@@ -68,6 +69,21 @@ def export_session(
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
         raise KvariumError(f"can't write the copy {path}: {explain(error)}") from None
     return path
+
+
+@contextmanager
+def copied(
+    reader: Reader, session: int, folder: Path, strip: Strip | None = None
+) -> Iterator[tuple[Reader, int]]:
+    """A copy of a session in ``folder`` as it is now, and its number in it; the copy goes at the end."""
+    path = export_session(reader, session, folder, strip=strip)
+    database = open_for_reading(str(path))
+    try:
+        copy = Reader(database)
+        yield copy, int(copy.sessions()[0]["number"])
+    finally:
+        database.close()
+        path.unlink()
 
 
 def _copy(reader: Reader, session: int, path: Path, cancelled: threading.Event | None) -> None:

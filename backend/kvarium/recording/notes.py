@@ -63,6 +63,13 @@ def read_notes(reader: Reader, session: int) -> list[Row]:
         return dicts_of(connection, query)
 
 
+def newest_note(reader: Reader, session: int) -> tuple[Row | None, int]:
+    """The note that was written last, and how many there are; marks without a text are none."""
+    notes = [note for note in read_notes(reader, session) if note["text"]]
+    newest = max(notes, key=lambda note: (note["created_utc_us"], note["number"]), default=None)
+    return newest, len(notes)
+
+
 def read_note(reader: Reader, session: int, number: int) -> Row:
     """One note. Raises :class:`OutOfRangeError` when there is no such note."""
     for found in read_notes(reader, session):

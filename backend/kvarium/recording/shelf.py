@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from kvarium.errors import UnknownSessionError
+from kvarium.recording.curves import Curves
 from kvarium.recording.database import Database
 from kvarium.recording.imports import Imported, Imports, imports_folder
 from kvarium.recording.index_rows import Row
@@ -31,6 +32,7 @@ class Shelf:
         self.reader = Reader(database)
         self.seeker = Seeker(self.reader)
         self.imports = Imports(imports_folder(database))
+        self.curves = Curves()
 
     def rows(self) -> list[Row]:
         """The rows of all sessions, the newest first, with ``imported``. What is in the recording itself comes first."""
