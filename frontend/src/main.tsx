@@ -18,6 +18,7 @@ import './styles/palette.css';
 import './styles/text.css';
 import './styles/playground.css';
 import './styles/tour.css';
+import './styles/sessions.css';
 
 startTheme();
 startKeys();

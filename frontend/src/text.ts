@@ -17,7 +17,7 @@ import { palette, share } from './wording/palette';
 import { playground } from './wording/playground';
 import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
-import { sessions, stage } from './wording/sessions';
+import { exporting, formats, removal, sessions, stage, transfers } from './wording/sessions';
 import { sizes } from './wording/sizes';
 import { timeline } from './wording/timeline';
 import { tour } from './wording/tour';
@@ -73,6 +73,10 @@ export const text = {
   event: describe,
   footer,
   sessions,
+  removal,
+  formats,
+  exporting,
+  transfers,
   stage,
   commands,
   keys,

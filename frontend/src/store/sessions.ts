@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import type { Destination } from '../worker/place';
 import { embedded, isEmbedded } from './embedded';
 import { closeLedger, openLedger, position } from './ledger';
+import { reasonOf } from './reason';
 import { clearSelection, type Selection, selection } from './selection';
 import { readWish } from './wish';
 
@@ -31,12 +32,19 @@ export interface SessionInfo {
   readonly gaps: number;
   readonly violations: number;
   readonly allow_control: boolean;
+  /** A file that somebody brought: it is only read. */
+  readonly imported?: boolean;
 }
 
 export type Listing =
   | { readonly state: 'loading' }
   | { readonly state: 'ready'; readonly sessions: readonly SessionInfo[] }
-  | { readonly state: 'failed'; readonly message: string };
+  /** What was told before is still there; `reason` null: the server does not answer. */
+  | {
+      readonly state: 'failed';
+      readonly reason: string | null;
+      readonly sessions: readonly SessionInfo[];
+    };
 
 export const listing = signal<Listing>({ state: 'loading' });
 /** The session that is open; null: the list is shown. */
@@ -57,18 +65,27 @@ export async function loadSessions(): Promise<readonly SessionInfo[]> {
   }
   try {
     const response = await fetch(apiUrl('sessions'));
-    if (!response.ok) throw new Error(`status ${response.status}`);
+    if (!response.ok) return failed(await reasonOf(response));
     const { sessions } = (await response.json()) as { sessions: SessionInfo[] };
     listing.value = { state: 'ready', sessions };
     return sessions;
-  } catch (error) {
-    listing.value = { state: 'failed', message: (error as Error).message };
-    return [];
+  } catch {
+    return failed(null);
   }
+}
+
+function failed(reason: string | null): readonly SessionInfo[] {
+  const before = listing.peek();
+  listing.value = { state: 'failed', reason, sessions: before.state === 'loading' ? [] : before.sessions };
+  return [];
 }
 
 /** How far the server's own engine is. */
 export const engineState = signal<'none' | 'starting' | 'linked' | 'ended'>('none');
+/** Why nothing can be changed here; null: it can. */
+export const onlyRead = signal<string | null>(null);
+/** Why the recording can't be written now, and what helps; null: it can. */
+export const recordingFault = signal<{ readonly reason: string; readonly whatToDo: string } | null>(null);
 /** Who came to the bare address while nothing was live is shown the first session that begins. */
 let awaiting = false;
 
@@ -76,11 +93,21 @@ export function awaitFirst(): void {
   awaiting = true;
 }
 
+interface Health {
+  readonly engine?: typeof engineState.value;
+  readonly only_read?: string | null;
+  readonly reason?: string;
+  readonly what_to_do?: string;
+}
+
 /** The list anew, and the engine's state; opens the session that is awaited. */
 export async function refreshLanding(): Promise<void> {
   try {
-    const told = (await (await fetch(apiUrl('health'))).json()) as { engine?: typeof engineState.value };
+    const told = (await (await fetch(apiUrl('health'))).json()) as Health;
     engineState.value = told.engine ?? 'none';
+    onlyRead.value = told.only_read ?? null;
+    recordingFault.value =
+      told.reason === undefined ? null : { reason: told.reason, whatToDo: told.what_to_do ?? '' };
   } catch {
     engineState.value = 'none';
   }

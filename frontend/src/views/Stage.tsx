@@ -77,6 +77,27 @@ function openNewcomer(): void {
   openSession(info, null);
 }
 
+/** A remark that came of what the reader did, until it is read. */
+export function Remarked() {
+  const said = remark.value;
+  if (said === null) return null;
+  return (
+    <div class={`banner ${said.isError ? 'warn' : 'info'}`} role={said.isError ? 'alert' : 'status'}>
+      <span>{said.told}</span>
+      <button
+        type="button"
+        class="plain"
+        aria-label={text.stage.dismiss}
+        onClick={() => {
+          remark.value = null;
+        }}
+      >
+        ✕
+      </button>
+    </div>
+  );
+}
+
 export function Banners() {
   const { moving, target } = position.value;
   const isLoading = useLate(moving && target !== null && position.value.loaded, LOADING_MS);
@@ -95,24 +116,7 @@ export function Banners() {
           <span>{text.stage.engineGone}</span>
         </div>
       )}
-      {remark.value !== null && (
-        <div
-          class={`banner ${remark.value.isError ? 'warn' : 'info'}`}
-          role={remark.value.isError ? 'alert' : 'status'}
-        >
-          <span>{remark.value.told}</span>
-          <button
-            type="button"
-            class="plain"
-            aria-label={text.stage.dismiss}
-            onClick={() => {
-              remark.value = null;
-            }}
-          >
-            ✕
-          </button>
-        </div>
-      )}
+      <Remarked />
       {newcomer.value !== null && (
         <div class="banner info" role="status">
           <span>{text.stage.newcomer(newcomer.value.name)}</span>
