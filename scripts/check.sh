@@ -34,6 +34,7 @@ check "ruff format" .venv/bin/ruff format --check --diff .
 check mypy .venv/bin/mypy
 check lint-imports .venv/bin/lint-imports --no-logo
 check "generated types" generated_types
+check "sql guide" .venv/bin/python scripts/sql_guide.py --check
 check biome bash -c "cd frontend && npx biome ci --colors=$colors ."
 check tsc bash -c 'cd frontend && npx tsc --noEmit'
 check "npm lock" lock_addresses

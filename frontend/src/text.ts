@@ -19,6 +19,7 @@ import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
 import { exporting, formats, removal, sessions, stage, transfers } from './wording/sessions';
 import { sizes } from './wording/sizes';
+import { sql } from './wording/sql';
 import { timeline } from './wording/timeline';
 import { tour } from './wording/tour';
 import { go, landmarks, pace, transport } from './wording/transport';
@@ -31,6 +32,7 @@ export const text = {
     playground: 'playground',
     map: 'map',
     events: 'events',
+    sql: 'sql',
     queue: 'Free queue',
     runs: 'Free runs',
     waiting: 'Waiting',
@@ -72,6 +74,7 @@ export const text = {
   decisions,
   event: describe,
   footer,
+  sql,
   sessions,
   removal,
   formats,

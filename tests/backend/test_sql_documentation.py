@@ -15,6 +15,7 @@ from kvarium_ledger.decisions import Admitted, Preempted, SequenceCreated, Submi
 from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import decoded
+from tests.backend.running_server import running
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sql.md").read_text()
 QUESTIONS = re.findall(
@@ -88,6 +89,24 @@ def test_a_question_is_answered_with_the_columns_that_the_page_shows(
     rows = answer(mixed_reader, sql)
     assert rows
     assert list(rows[0]) == header.split()
+
+
+def test_the_screen_is_told_what_the_page_says(recorded: tuple[Path, str]) -> None:
+    with running(recorded[0], read_only=True) as server:
+        told = server.get("/sql")
+        assert server.http.get("/api/sql", headers={"Origin": "http://evil.example"}).status_code == 403
+    assert [(found["title"], found["sql"] + "\n") for found in told["questions"]] == [
+        (title, sql) for title, sql, _ in QUESTIONS
+    ]
+    columns = {
+        table["name"]: [(column["name"], column["type"]) for column in table["columns"]]
+        for table in told["tables"]
+    }
+    assert columns == {
+        name: [(column.name, column.type) for column in table.columns] for name, table in TABLES.items()
+    }
+    assert all(column["about"] for table in told["tables"] for column in table["columns"])
+    assert told["limits"] == {"seconds": 30, "memory_bytes": 1 << 30, "rows": 100_000}
 
 
 def test_there_are_ten() -> None:

@@ -1,6 +1,9 @@
 """SQL of a session, for the screen: each query in a process of its own, one at a time a session."""
 
+import json
 import time
+from functools import cache
+from importlib.resources import files
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -11,11 +14,13 @@ from fastapi.responses import Response
 from kvarium.api import process
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.sql.messages import Failure, Outcome, Question
+from kvarium.sql.schema import TABLES
 
 router = APIRouter(prefix="/api")
 
 SECONDS: Final = 30.0
 MEMORY_BYTES: Final = 1 << 30
+MOST_ROWS: Final = 100_000
 AT_ONCE: Final = 4
 """Queries at once, over all sessions."""
 
@@ -25,7 +30,22 @@ _STARTS_SECONDS: Final = 15.0
 
 class _Body(msgspec.Struct, forbid_unknown_fields=True):
     sql: Annotated[str, msgspec.Meta(min_length=1, max_length=65536)]
-    limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 1000
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MOST_ROWS)] = 1000
+
+
+@router.get("/sql")
+async def guide() -> Response:
+    """What can be asked: the tables with their columns, ten worked questions (those of docs/sql.md), and the limits."""
+    return JSON(_guide())
+
+
+@cache
+def _guide() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads((files("kvarium.sql") / "guide.json").read_text("utf-8"))
+    for table in told["tables"]:
+        for column in table["columns"]:
+            column["type"] = TABLES[table["name"]].column(column["name"]).type
+    return told | {"limits": {"seconds": SECONDS, "memory_bytes": MEMORY_BYTES, "rows": MOST_ROWS}}
 
 
 @router.post("/sessions/{session}/sql")

@@ -13,7 +13,7 @@ import { isEmbedded } from './embedded';
 /** The panels of the left column, in order, and the keys that bring them up. */
 export const LEFT_KEYS = { tables: '1', scheduler: '2', playground: 'p' } as const;
 /** The panels of the centre, in order, and the keys that bring them up. */
-export const CENTRE_KEYS = { map: '3', events: '5' } as const;
+export const CENTRE_KEYS = { map: '3', events: '5', sql: '9' } as const;
 /** The panels that are always there, and the keys that put the focus on them. */
 export const FIXED_KEYS = { queue: '6', inspector: '7', timeline: '8' } as const;
 
@@ -22,8 +22,8 @@ export type CentrePanel = keyof typeof CENTRE_KEYS;
 export type FixedPanel = keyof typeof FIXED_KEYS;
 export type PanelName = LeftPanel | CentrePanel | FixedPanel | 'go';
 
-/** What is sent from the playground needs a server that takes it to an engine. */
-const NEEDS_SERVER: ReadonlySet<PanelName> = new Set<PanelName>(['playground']);
+/** What is sent from the playground needs a server that takes it to an engine, and SQL one that asks the recording. */
+const NEEDS_SERVER: ReadonlySet<PanelName> = new Set<PanelName>(['playground', 'sql']);
 
 function namesOf<T extends PanelName>(keys: Readonly<Record<T, string>>): readonly T[] {
   return (Object.keys(keys) as T[]).filter((name) => !isEmbedded || !NEEDS_SERVER.has(name));

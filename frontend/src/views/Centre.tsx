@@ -10,6 +10,7 @@ import { FreeRuns } from './FreeRuns';
 import { Legend, MapKey } from './Legend';
 import { MapTools, MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
+import { Sql } from './sql/Sql';
 
 interface Parts {
   readonly view: ComponentType;
@@ -21,6 +22,7 @@ interface Parts {
 const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
   map: { view: MemoryMap, head: MapHead, tools: MapTools },
   events: { view: Events },
+  sql: { view: Sql },
 };
 
 function MapHead() {

@@ -24,6 +24,7 @@ export const commands = {
   playground: 'Playground: send a prompt',
   map: 'Memory map',
   events: 'Events',
+  sql: 'SQL',
   queue: 'Free queue',
   inspector: 'Inspector',
   timeline: 'Timeline',

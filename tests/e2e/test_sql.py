@@ -1,0 +1,73 @@
+"""The SQL panel: a worked question is asked, put in order, followed by a link, and taken away; a fault is shown where it lies."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.backend.running_server import RunningServer, running
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import ready, step_of, until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def viewing(recording: Recording) -> Iterator[RunningServer]:
+    with running(recording.path, read_only=True) as server:
+        yield server
+
+
+def test_a_worked_question_is_asked_and_its_answer_leads_on(
+    viewing: RunningServer, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"http://127.0.0.1:{viewing.port}/?session={recording.session}")
+    ready(page)
+    page.keyboard.press("9")
+    query = page.get_by_role("textbox", name="SQL query")
+    expect(query).to_be_focused()
+    page.get_by_label("Worked questions").select_option(label="When was the pool fullest?")
+    expect(query).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    answer = page.locator(".answer")
+    rows = answer.locator("tr.row")
+    expect(rows).to_have_count(3, timeout=60_000)
+    expect(page.locator(".sql .told")).to_contain_text("3 rows")
+
+    def steps() -> list[int]:
+        return [int(said) for said in rows.locator("td:first-child").all_inner_texts()]
+
+    columns = viewing.get(f"/sessions/{recording.session}/steps")
+    used = [sum(pair) for pair in zip(columns["active"], columns["shared"], strict=True)]
+    expected = sorted(range(len(used)), key=lambda step: (-used[step], step))[:3]
+    assert steps() == expected
+    answer.get_by_role("button", name="step", exact=True).click()
+    assert steps() == sorted(expected, reverse=True)
+    answer.get_by_role("button", name="step", exact=True).click()
+    assert steps() == sorted(expected)
+
+    rows.first.get_by_title("Go to this step").click()
+    until(page, "step => window.kvarium.position().step === step", min(expected))
+    assert step_of(page) == min(expected)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV", exact=True).click()
+    header, *lines = download.value.path().read_text().splitlines()
+    assert header == "step,used,shared,cached,free,running,waiting"
+    assert [int(line.split(",")[0]) for line in lines] == sorted(expected)
+
+    # The answer and what was asked are still there after a look at the map.
+    page.locator(".centre .head").get_by_text("map").click()
+    expect(answer).to_have_count(0)
+    page.keyboard.press("9")
+    assert steps() == sorted(expected)
+    query.fill("SELECT step,\n  wrong\nFROM step")
+    page.keyboard.press("Control+Enter")
+    fault = page.locator(".sql .fault")
+    expect(fault).to_contain_text('"wrong" not found', timeout=60_000)
+    # The browser tells of a refusal, too.
+    assert "422" in open_page.faults.pop()
+    fault.get_by_role("button", name="line 2, column 3").click()
+    assert page.evaluate("getSelection().toString()") == "wrong"
+    asked = page.get_by_label("Queries asked before").locator("option").all_inner_texts()
+    assert asked[1] == "SELECT step, wrong FROM step"
+    assert asked[2].startswith("-- When was the pool fullest?")
