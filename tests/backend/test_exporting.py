@@ -39,7 +39,7 @@ def made_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def get(viewing: tuple[RunningServer, str], **query: Any) -> httpx2.Response:
     server, session = viewing
-    return server.http.get(f"/api/sessions/{session}/export", params=query)
+    return server.http.get(f"/api/sessions/{session}/export", params=query, timeout=150)
 
 
 def name_of(answer: httpx2.Response) -> str:

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Order } from '../store/arranged';
 import { known, loadSketches, order, search, shown } from '../store/collection';
 import {
+  apiUrl,
   engineState,
   listing,
   onlyRead,
@@ -179,7 +180,7 @@ function Empty() {
   return (
     <div class="advice">
       <p class="loud">{words.empty}</p>
-      {words.first.map(({ advice, command }) => (
+      {words.first(apiUrl('engine').replace(/^http/, 'ws')).map(({ advice, command }) => (
         <div key={advice}>
           <p class="dim">{advice}</p>
           <code>{command}</code>

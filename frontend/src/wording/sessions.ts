@@ -15,14 +15,14 @@ export const sessions = {
   starting: 'The engine is starting.',
   startingAdvice: 'It loads its model; the screen opens by itself as soon as it runs.',
   empty: 'Nothing is recorded yet.',
-  first: [
+  first: (server: string) => [
     {
       advice: 'See a first session now, with a small model and a screen of its own:',
       command: 'kvarium demo',
     },
     {
-      advice: 'Or start an engine beside this server; it appears here by itself:',
-      command: 'kvarium engine --connect ws://127.0.0.1:8642/api/engine',
+      advice: 'Or link an engine to this server, with the token that it printed; it appears here by itself:',
+      command: `KVARIUM_ENGINE_TOKEN=… kvarium engine --connect ${server}`,
     },
   ],
   firstImport: 'Or drop a kvarium file that somebody sent you anywhere on this page: it is only read.',

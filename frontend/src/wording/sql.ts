@@ -26,10 +26,9 @@ export const sql = {
   gone: 'The server does not answer: is it running?',
   count: (rows: number, isCut: boolean) => (isCut ? `the first ${plural(rows, 'row')}` : plural(rows, 'row')),
   took: (ms: number) => `${n(ms)} ms`,
-  cut: (limit: number, most: number) =>
-    limit < most
-      ? 'there are more: ask for more rows, or for fewer with LIMIT'
-      : 'there are more: ask for fewer with LIMIT',
+  cut: (isMoreAllowed: boolean) =>
+    isMoreAllowed ? 'there are more: ask for more, or use LIMIT' : 'there are more: use LIMIT',
+  cutTitle: 'An answer is cut at the number of rows that is asked for, or at 16 MiB',
   none: 'No row answers this.',
   limits: (seconds: number, memory: number) =>
     `A query reads this recording and nothing else, for at most ${n(seconds)} s and in ${bytes(memory)}; a live one as far as it is committed.`,

@@ -28,7 +28,7 @@ function Line({ transfer }: { readonly transfer: Transfer }) {
   const came = known.value.find((each) => each.id === session);
   return (
     <li class={state} role={state === 'failed' ? 'alert' : 'status'}>
-      <div class="line">
+      <div class="titled">
         <b>{kind === 'import' ? text.transfers.importOf(name) : name}</b>
         <span class="space" />
         {came !== undefined && (

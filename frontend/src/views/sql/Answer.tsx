@@ -49,7 +49,11 @@ function Tools({ answer, places }: { readonly answer: Rows; readonly places: rea
     <div class="told">
       <b class="num">{text.sql.count(answer.rows.length, truncated)}</b>
       <span class="num dim">{text.sql.took(answer.elapsed_ms)}</span>
-      {truncated && <span class="warn">{text.sql.cut(limit.value, LIMITS.at(-1)!)}</span>}
+      {truncated && (
+        <span class="warn" title={text.sql.cutTitle}>
+          {text.sql.cut(limit.value < LIMITS.at(-1)!)}
+        </span>
+      )}
       <span class="space" />
       <span class="dim" role="status">
         {said}

@@ -203,7 +203,7 @@ export function Sql() {
         {schemaShown.value && <Schema insert={insert} />}
       </div>
       {came.state === 'none' && known !== null && (
-        <p class="told faint">{text.sql.limits(known.limits.seconds, known.limits.memory_bytes)}</p>
+        <p class="told limits faint">{text.sql.limits(known.limits.seconds, known.limits.memory_bytes)}</p>
       )}
       {came.state === 'running' && <Running began={came.began} />}
       {came.state === 'failed' && <Failed {...came} onGo={goTo} />}
