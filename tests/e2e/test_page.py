@@ -68,7 +68,8 @@ def test_what_needs_a_server_is_not_offered(whole: Path, open_page: Pages) -> No
     page, asked = opened(open_page, whole)
     expect(page.get_by_role("button", name="All sessions")).to_have_count(0)
     expect(page.get_by_text("playground", exact=True)).to_have_count(0)
-    for key in ("o", "p", "R", "Shift+Space"):
+    expect(page.get_by_text("sql", exact=True)).to_have_count(0)
+    for key in ("o", "p", "9", "R", "Shift+Space"):
         page.keyboard.press(key)
     expect(page.locator(".timeline")).to_be_visible()
     page.keyboard.press("?")

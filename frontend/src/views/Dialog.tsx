@@ -11,7 +11,12 @@ interface Props {
 
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const element = dialog.current!;
+    element.showModal();
+    // Closed before it goes, it gives the focus back to where that was.
+    return () => element.close();
+  }, []);
   return (
     <dialog
       ref={dialog}

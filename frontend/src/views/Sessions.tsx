@@ -160,7 +160,11 @@ function Faults() {
       {value.state === 'failed' && (
         <div class="notice bad" role="alert">
           <b>{value.reason === null ? text.sessions.failed : text.sessions.unreadable}</b>
-          <span class="dim">{value.reason ?? text.sessions.failedAdvice(known.value.length > 0)}</span>
+          <span class="dim">
+            {value.reason === null
+              ? text.sessions.failedAdvice(known.value.length > 0)
+              : text.sessions.unreadableBecause(value.reason)}
+          </span>
           {value.reason === null && <code>{text.sessions.failedCommand}</code>}
         </div>
       )}

@@ -31,6 +31,8 @@ export const sessions = {
     `${hasList ? 'The list is as it was last. ' : ''}Is it running? Start it, and this page goes on by itself:`,
   failedCommand: 'kvarium serve',
   unreadable: 'The recording can’t be read.',
+  unreadableBecause: (reason: string) =>
+    `${reason}. Another program may hold it, or its file is gone; it is tried again by itself.`,
   unwritable: 'The recording can’t be written now.',
   unwritableBecause: (reason: string, whatToDo: string) =>
     `${reason}. What engines send is kept in memory for now: ${whatToDo}.`,

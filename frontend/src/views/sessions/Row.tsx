@@ -16,6 +16,17 @@ export function whyFixed(info: SessionInfo): string | null {
   return info.imported === true ? text.sessions.importedFixed : onlyRead.value;
 }
 
+/** Why it can't be removed; null: it can. */
+export function whyStays(info: SessionInfo): string | null {
+  if (info.state === 'live') return text.sessions.liveStays;
+  return info.imported === true ? null : onlyRead.value;
+}
+
+/** Why it can have no note; null: it can. */
+export function whyNoNote(info: SessionInfo): string | null {
+  return whyFixed(info) ?? (info.steps === 0 ? text.sessions.noStepNote : null);
+}
+
 /** Put the focus back on the row, so that the keys go on from there. */
 function backToRow(id: string): void {
   queueMicrotask(() => document.getElementById(`session-${id}`)?.focus({ preventScroll: true }));
@@ -75,7 +86,7 @@ function Remark({ info }: { readonly info: SessionInfo }) {
   const sketch = sketches.value.get(info.id);
   const said = sketch?.note?.text ?? '';
   const name = info.name || info.id;
-  const why = whyFixed(info) ?? (info.steps === 0 ? text.sessions.noStepNote : null);
+  const why = whyNoNote(info);
   if (edited.value?.id === info.id && edited.value.what === 'note') {
     return (
       <Editable
@@ -133,8 +144,7 @@ export function Row({ info, isFirst }: { readonly info: SessionInfo; readonly is
   const isChosen = chosen.value === info.id;
   const stored = info.stored_bytes ?? info.bytes;
   const isModel = info.model !== '' && info.model !== 'none';
-  const why =
-    info.state === 'live' ? text.sessions.liveStays : info.imported === true ? null : onlyRead.value;
+  const why = whyStays(info);
   return (
     // The whole row opens; who comes by keyboard goes through the rows by the arrows, and opens with Enter.
     <tr

@@ -2,8 +2,9 @@
 
 import { chosen, edited, exporting, move, removing, shown } from '../../store/collection';
 import { renderNow } from '../../store/layout';
-import { onlyRead, openSession, type SessionInfo } from '../../store/sessions';
-import { whyFixed } from './Row';
+import { say } from '../../store/remark';
+import { openSession, type SessionInfo } from '../../store/sessions';
+import { whyFixed, whyNoNote, whyStays } from './Row';
 
 function focusRow(info: SessionInfo | null): void {
   if (info !== null) document.getElementById(`session-${info.id}`)?.focus();
@@ -53,21 +54,31 @@ export function onKey(event: KeyboardEvent): boolean {
       return true;
   }
   if (info === null) return false;
-  const isFixed = whyFixed(info) !== null;
   switch (event.key) {
     case 'F2':
-      if (!isFixed) edited.value = { id: info.id, what: 'name' };
+      doUnless(whyFixed(info), () => {
+        edited.value = { id: info.id, what: 'name' };
+      });
       return true;
     case 'n':
-      if (!isFixed && info.steps > 0) edited.value = { id: info.id, what: 'note' };
+      doUnless(whyNoNote(info), () => {
+        edited.value = { id: info.id, what: 'note' };
+      });
       return true;
     case 'e':
       exporting.value = info;
       return true;
     case 'Delete':
-      if (info.state !== 'live' && (info.imported === true || onlyRead.peek() === null))
+      doUnless(whyStays(info), () => {
         removing.value = info;
+      });
       return true;
   }
   return false;
+}
+
+/** Do it, or say why it can't be done. */
+function doUnless(why: string | null, what: () => void): void {
+  if (why === null) what();
+  else say(why, true);
 }
