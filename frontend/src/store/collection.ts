@@ -67,7 +67,9 @@ export async function loadSketches(): Promise<void> {
   asking = true;
   try {
     const keyOf = (each: SessionInfo): string => `${each.last_record} ${each.state}`;
-    const wanted = known.peek().filter((each) => drawn.get(each.id) !== keyOf(each));
+    // What is at the top of the list comes first.
+    const all = new Set([...shown.peek(), ...known.peek()]);
+    const wanted = [...all].filter((each) => drawn.get(each.id) !== keyOf(each));
     for (let at = 0; at < wanted.length; at += AT_ONCE) {
       const part = wanted.slice(at, at + AT_ONCE);
       const query = new URLSearchParams(part.map(({ id }) => ['session', id]));

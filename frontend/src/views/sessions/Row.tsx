@@ -103,6 +103,7 @@ function Remark({ info }: { readonly info: SessionInfo }) {
     );
   }
   const more = (sketch?.notes ?? 0) - 1;
+  const shown = said || (why === null ? text.sessions.addNote : '');
   return (
     <button
       type="button"
@@ -112,12 +113,12 @@ function Remark({ info }: { readonly info: SessionInfo }) {
       title={
         why ?? (said === '' ? text.sessions.addNoteTitle : text.sessions.noteTitle(said, sketch!.note!.step))
       }
-      aria-label={text.sessions.noteOf(name)}
+      aria-label={`${text.sessions.noteOf(name)}: ${shown}`}
       onClick={() => {
         edited.value = { id: info.id, what: 'note' };
       }}
     >
-      <span>{said || (why === null ? text.sessions.addNote : '')}</span>
+      <span>{shown}</span>
       {more > 0 && <span class="faint"> {text.sessions.moreNotes(more)}</span>}
     </button>
   );
