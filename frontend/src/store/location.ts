@@ -127,6 +127,11 @@ function write(): void {
     before.request !== place.request ||
     partsDiffer(new URLSearchParams(location.search), new URLSearchParams(address)) ||
     jumps.peek() !== lastJump;
+  if (!moved && position.peek().target !== null) {
+    // On the way: each address is a message to the browser, and a drag has many that nobody sees.
+    timer = setTimeout(write, 150);
+    return;
+  }
   lastJump = jumps.peek();
   const url = location.pathname + address;
   if (moved) history.pushState(null, '', url);

@@ -81,11 +81,12 @@ export function QueueRow({ row, label, width, chips, empty, more }: Props) {
       onPointerLeave={() => hoverBlock(null)}
     >
       {empty !== null && <span class="warn">{empty}</span>}
-      {chips.map((chip) => {
+      {chips.map((chip, i) => {
         const isHot = isIn(chip, hover.value.block) || isIn(chip, selected);
         return (
           <span
-            key={chip.first}
+            // Its place: whoever goes somewhere finds the same elements with other texts.
+            key={i}
             role="option"
             aria-selected={isIn(chip, selected)}
             tabIndex={-1}
