@@ -1,5 +1,6 @@
 """The commands ``kvarium kernels …``: list the Triton kernels, compile them for cards that need not be here."""
 
+import contextlib
 import importlib.util
 import json
 import re
@@ -76,24 +77,34 @@ def compile_kernels(
     kernel: Annotated[
         list[str] | None, typer.Option(help="Only this one, see `kvarium kernels ls`; may be repeated.")
     ] = None,
+    processes: Annotated[
+        int | None, typer.Option("--jobs", help="Compile so many at once; by default one a core.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compile the kernels for sm_80, sm_90 and sm_100, and tell registers and spills. No card is needed."""
+    """Compile the kernels for sm_80, sm_90 and sm_100, and tell registers and spills. No card is needed.
+
+    One that fails keeps no other from being compiled; Ctrl-C ends it early, and what was compiled until then is told.
+    """
 
     def body() -> None:
         if every and which not in (None, "all"):
             raise UsageError(f"--all and --set {which} can't both hold: leave one of them out")
-        _compile("all" if every else which or "single", arch or [], kernel or [], as_json)
+        _compile("all" if every else which or "single", arch or [], kernel or [], processes, as_json)
 
     _guarded(body)
 
 
-def _compile(which: str, asked_archs: list[str], asked_kernels: list[str], as_json: bool) -> None:
+def _compile(
+    which: str, asked_archs: list[str], asked_kernels: list[str], processes: int | None, as_json: bool
+) -> None:
     if which not in SETS:
         raise UsageError(f"--set is {', '.join(SETS)}, not {which!r}")
+    if processes is not None and processes < 1:
+        raise UsageError(f"--jobs is at least 1, not {processes}")
     archs = [_arch(name) for name in asked_archs] or list(ARCHS)
     variants = _variants()
-    from kvarium_engine.kernels.compilation import Binary, compiled, jobs
+    from kvarium_engine.kernels.compilation import Binary, compiled, jobs, usable_cores
     from kvarium_engine.kernels.covering import covering
     from kvarium_engine.kernels.report import report, summary
     from kvarium_engine.progress import progress
@@ -110,18 +121,32 @@ def _compile(which: str, asked_archs: list[str], asked_kernels: list[str], as_js
         ]
         work = [work[place] for place in covering(settings, SINGLE if which == "single" else None)]
     found: dict[int, Binary] = {}
-    with progress(f"compiling {len(work):,} binaries", len(work)) as tell:
-        for place, binary in compiled(work):
-            found[place] = binary
-            tell(len(found), f"compiled {len(found):,} of {len(work):,} binaries")
-    binaries = [found[place] for place in range(len(work))]
+    stopped = False
+    try:
+        with (
+            progress(f"compiling {len(work):,} binaries", len(work)) as tell,
+            contextlib.closing(compiled(work, processes or usable_cores())) as each_done,
+        ):
+            for place, binary in each_done:
+                found[place] = binary
+                tell(len(found), f"compiled {len(found):,} of {len(work):,} binaries")
+    except KeyboardInterrupt:
+        stopped = True
+    binaries = [found[place] for place in sorted(found)]
     failed = [binary for binary in binaries if binary.error is not None]
     if as_json:
-        print(json.dumps(summary(which, binaries)), flush=True)
+        print(json.dumps(summary(which, len(work), binaries)), flush=True)
     else:
         report(binaries)
     for binary in failed:
         print(f"kvarium kernels: {binary.job.title}: {binary.error}", file=sys.stderr, flush=True)
+    if stopped:
+        print(
+            f"kvarium kernels: stopped: {len(found):,} of {len(work):,} binaries are told, nothing else is left of it",
+            file=sys.stderr,
+            flush=True,
+        )
+        raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)
 

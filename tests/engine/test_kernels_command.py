@@ -74,6 +74,7 @@ def test_each_value_of_each_setting_compiles_for_each_card(size: str, tmp_path: 
         (["--set", "pairs", "--all"], "--all and --set pairs can't both hold"),
         (["--arch", "sm_70"], "--arch is sm_80, sm_90, sm_100, not 'sm_70'"),
         (["--arch", "ninety"], "--arch is sm_80, sm_90, sm_100, not 'ninety'"),
+        (["--jobs", "0"], "--jobs is at least 1, not 0"),
     ],
 )
 def test_what_is_none_is_refused_in_one_line(arguments: list[str], message: str) -> None:
@@ -103,7 +104,23 @@ good = next(variants())
 bad = Variant("copy_blocks", {"word_bytes": 3}, {**good.signature, "pool": "*fp8e4nv"}, {"BLOCK": 1000}, 4, 2)
 if __name__ == "__main__":
     kernels_command.all_variants = lambda: [good, bad]
-    kernels_command.compile_kernels("all", False, ["90"], None, True)
+    kernels_command.compile_kernels("all", False, ["90"], None, 1, True)
+"""
+
+STOPPED = """
+import os, signal, sys, typer
+from kvarium_engine import kernels_command, progress
+from kvarium_engine.kernels.triton_copy_blocks import variants
+lines = progress._Lines.report
+def report(self, done, now):
+    lines(self, done, now)
+    os.kill(os.getpid(), signal.SIGINT)
+progress._Lines.report = report
+if __name__ == "__main__":
+    try:
+        kernels_command.compile_kernels("all", False, ["80", "90", "100"], ["copy_blocks"], 1, True)
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
 """
 
 CRASHING = """
@@ -114,17 +131,17 @@ from kvarium_engine.kernels.variants import Variant
 compilation.kernels = lambda: os._exit(1)
 if __name__ == "__main__":
     kernels_command.all_variants = lambda: [Variant("crash", {"dtype": "float32"}, {}, {})]
-    kernels_command.compile_kernels("all", False, ["90"], None, True)
+    kernels_command.compile_kernels("all", False, ["90"], None, 1, True)
 """
 
 
-def run_script(text: str, folder: Path) -> subprocess.CompletedProcess[str]:
+def run_script(text: str, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """A file, as each process of the compilation begins with what it holds: kernels, which an interpreter's are not."""
     script = folder / "script.py"
     script.write_text(text)
     environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
     return subprocess.run(
-        [sys.executable, script], capture_output=True, text=True, check=False, env=environment
+        [sys.executable, script], capture_output=True, text=True, check=False, env=environment | more
     )
 
 
@@ -138,6 +155,17 @@ def test_what_does_not_compile_is_named_and_the_rest_is_told(tmp_path: Path) -> 
     assert (told["compiled"], told["failed"]) == (1, 1)
     good, bad = told["binaries"]
     assert good["registers"] > 0 and bad["error"]
+
+
+@pytest.mark.model
+@pytest.mark.timeout(900)
+def test_what_was_compiled_before_ctrl_c_is_told(tmp_path: Path) -> None:
+    done = run_script(STOPPED, tmp_path, TMPDIR=str(tmp_path))
+    assert done.returncode == 130, done.stderr
+    told = json.loads(done.stdout)
+    assert (told["asked"], told["compiled"], told["failed"]) == (12, 1, 0)
+    assert "kvarium kernels: stopped: 1 of 12 binaries are told, nothing else is left of it\n" in done.stderr
+    assert [each.name for each in tmp_path.iterdir()] == ["script.py"]
 
 
 @pytest.mark.model

@@ -2,12 +2,13 @@
 
 import random
 from collections.abc import Iterator
-from itertools import accumulate, islice
+from itertools import accumulate, islice, product
 
 import pytest
 import torch
 
 from kvarium_engine.kernels import triton_decode, triton_prefill
+from kvarium_engine.kernels.variants import HEAD_DIMS
 from tests.model.attention_cases import Case, cases, compare, expected
 
 
@@ -93,3 +94,13 @@ def test_splits_are_never_too_short_nor_slower_than_none(rng: random.Random) -> 
         assert splits == 1 or longest // splits >= triton_decode.SHORTEST
         places = processors * triton_decode.RESIDENT
         assert splits == 1 or programs * splits <= triton_decode.MOST_WAVES * places
+
+
+def test_splits_are_divided_the_same_where_they_are_combined() -> None:
+    """What combines them is told nothing of an FP8 cache."""
+    for head_dim, itemsize in product(HEAD_DIMS, (2, 4)):
+        made = [
+            triton_decode.constants(head_dim, itemsize, fp8, triton_decode.ROWS[0])[0]
+            for fp8 in (False, True)
+        ]
+        assert made[0] == made[1], f"head_dim {head_dim}, {itemsize} bytes"

@@ -1,7 +1,7 @@
 """Compile the Triton kernels ahead of time, for cards that need not be here, and tell what became of each.
 
     variant × arch ──▶ a process: triton.compile ──▶ PTX ──▶ ptxas -v ──▶ cubin, registers, spills, shared memory
-                       one for each core; what Triton and ptxas write goes to a folder that is gone at the end
+                       as many as there are cores, or --jobs; what Triton and ptxas write goes to a folder that is gone at the end
 
 A binary that spills works, but goes to memory for what should be a register; one that asks for more shared memory than a block of threads
 can have never starts, so it counts as a failure.
@@ -15,7 +15,7 @@ import re
 import signal
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -87,13 +87,20 @@ def jobs(variants: Sequence[Variant], archs: Sequence[int]) -> list[Job]:
     return [Job(variant, arch) for variant in variants for arch in variant.archs if arch in archs]
 
 
-def compiled(work: Sequence[Job]) -> Iterator[tuple[int, Binary]]:
-    """Compile ``work`` on all cores that this process may use; gives each as it is done, with its place in ``work``."""
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def compiled(work: Sequence[Job], processes: int) -> Generator[tuple[int, Binary]]:
+    """Compile ``work`` in so many ``processes`` at most; gives each as it is done, with its place in ``work``.
+
+    Closed early, it leaves nothing behind either: what is being compiled then is waited for, a few seconds.
+    """
     with tempfile.TemporaryDirectory(prefix="kvarium-kernels-") as folder:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         left = dict(enumerate(work))
         # A compiler that crashes takes the processes beside it along: what was not done then is done one by one.
-        for place, binary in _in_processes(dict(left), cores, folder):
+        for place, binary in _in_processes(dict(left), processes, folder):
             del left[place]
             yield place, binary
         for place, job in left.items():

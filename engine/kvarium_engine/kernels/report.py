@@ -8,11 +8,12 @@ from kvarium_engine.kernels.compilation import Binary
 COLUMNS = ("kernel", "arch", "binaries", "registers", "spill", "shared memory", "cubin", "seconds")
 
 
-def summary(which: str, binaries: Sequence[Binary]) -> dict[str, object]:
-    """The JSON of ``kvarium kernels compile``: how many, how many failed and spill, and each with its numbers."""
+def summary(which: str, asked: int, binaries: Sequence[Binary]) -> dict[str, object]:
+    """The JSON of ``kvarium kernels compile``: how many of those ``asked`` for, how many failed and spill, and each with its numbers."""
     return {
         "triton": version("triton"),
         "set": which,
+        "asked": asked,
         "compiled": sum(binary.error is None for binary in binaries),
         "failed": sum(binary.error is not None for binary in binaries),
         "spilling": sum(binary.spill_stores > 0 for binary in binaries),

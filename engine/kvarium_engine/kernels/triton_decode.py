@@ -43,6 +43,7 @@ from kvarium_engine.kernels.triton_tile import (
     score_factors,
     scores_of,
     slots_of,
+    stages_of_float32,
     wide,
 )
 from kvarium_engine.kernels.variants import DTYPES, HEAD_DIMS, ITEMSIZES, KV_DTYPES, LAUNCH, Variant, pointer
@@ -72,18 +73,22 @@ def rows_of(group: int, itemsize: int) -> int:
     return ROWS[0] if group <= ROWS[0] or itemsize == 4 else ROWS[1]
 
 
-def tiling(head_dim: int, itemsize: int, rows: int) -> Tiling:
-    """How heads of ``head_dim`` numbers of ``itemsize`` bytes are decoded, ``rows`` of them in a tile."""
+def tiling(head_dim: int, itemsize: int, fp8: bool, rows: int) -> Tiling:
+    """How heads of ``head_dim`` numbers of ``itemsize`` bytes are decoded, ``rows`` of them in a tile, with an FP8 cache or none.
+
+    The tile's positions don't depend on ``fp8``: what combines the splits knows nothing of it.
+    """
     # 16 KiB of keys and as much of values. The block table is read a stage ahead of them, so that five stages are two such pairs on
     # their way; beside 64 rows there is not the memory for it on every card. In float32, which no tensor core takes, registers are short.
     if itemsize == 4:
-        return Tiling(32, 4, 3) if padded(head_dim) < 128 else Tiling(16, 8, 3)
+        stages = stages_of_float32(fp8)
+        return Tiling(32, 4, stages) if padded(head_dim) < 128 else Tiling(16, 8, stages)
     return Tiling(min(128, 8192 // padded(head_dim)), 4, 5) if rows == ROWS[0] else Tiling(32, 8, 3)
 
 
-def constants(head_dim: int, itemsize: int, rows: int) -> tuple[dict[str, Any], Tiling]:
+def constants(head_dim: int, itemsize: int, fp8: bool, rows: int) -> tuple[dict[str, Any], Tiling]:
     """The constants of both kernels for heads of ``head_dim`` numbers of ``itemsize`` bytes, and how they are decoded."""
-    how = tiling(head_dim, itemsize, rows)
+    how = tiling(head_dim, itemsize, fp8, rows)
     shortest = max(1, SHORTEST // how.tile)
     return {
         "HEAD_DIM": head_dim,
@@ -292,7 +297,8 @@ def decode_attention(
     if splits is None:
         longest = block_tables.shape[1] * block_size
         splits = splits_for(sequences * programs, longest, processors(query.device))
-    sizes, how = constants(head_dim, query.itemsize, rows)
+    fp8 = key_pool.dtype == FP8
+    sizes, how = constants(head_dim, query.itemsize, fp8, rows)
     window = NO_WINDOW if sliding_window is None else sliding_window
     score_scale, cap = score_factors(scaling, scales[0], softcap)
     means = logs = out
@@ -322,7 +328,7 @@ def decode_attention(
         ROWS=rows,
         SPLIT=splits > 1,
         SOFTCAP=softcap is not None,
-        **conversion(key_pool.dtype == FP8, arch_of(query.device)),
+        **conversion(fp8, arch_of(query.device)),
         WIDE=wide(query.dtype),
         num_warps=how.num_warps,
         num_stages=how.num_stages,
@@ -343,8 +349,8 @@ def variants() -> Iterator[Variant]:
         itemsize = ITEMSIZES[dtype]
         if rows != rows_of(rows, itemsize):
             continue
-        sizes, how = constants(head_dim, itemsize, rows)
-        pool = pointer(dtype, kv_dtype)
+        pool, fp8 = pointer(dtype, kv_dtype), kv_dtype != "same"
+        sizes, how = constants(head_dim, itemsize, fp8, rows)
         integers = "table_width sequence_stride head_stride kv_heads group block_bits splits window"
         for archs in ALIKE:
             yield Variant(
@@ -372,7 +378,7 @@ def variants() -> Iterator[Variant]:
                     "ROWS": rows,
                     "SPLIT": split,
                     "SOFTCAP": softcap,
-                    **conversion(kv_dtype != "same", archs[0]),
+                    **conversion(fp8, archs[0]),
                     "WIDE": False,
                 },
                 how.num_warps,
@@ -391,5 +397,5 @@ def variants() -> Iterator[Variant]:
                 "splits": "i32",
                 "window": "i32",
             },
-            {**constants(head_dim, ITEMSIZES[dtype], ROWS[0])[0], "COMBINED": COMBINED},
+            {**constants(head_dim, ITEMSIZES[dtype], False, ROWS[0])[0], "COMBINED": COMBINED},
         )

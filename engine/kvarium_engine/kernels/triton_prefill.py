@@ -30,6 +30,7 @@ import triton.language as tl
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES, Scales, movable
 from kvarium_engine.kernels.triton_tile import (
     ALIKE,
+    FIRST_WITH_FP8,
     NO_WINDOW,
     Tiling,
     arch_of,
@@ -44,6 +45,7 @@ from kvarium_engine.kernels.triton_tile import (
     score_factors,
     scores_of,
     slots_of,
+    stages_of_float32,
     wide,
 )
 from kvarium_engine.kernels.variants import DTYPES, HEAD_DIMS, ITEMSIZES, KV_DTYPES, LAUNCH, Variant, pointer
@@ -143,19 +145,22 @@ def prefill_chunks(
 KERNELS = {"prefill_chunks": prefill_chunks}
 
 
-def tiling(head_dim: int, itemsize: int, arch: int) -> tuple[int, Tiling]:
-    """Rows of a tile, and how positions are taken in, for heads of ``head_dim`` numbers of ``itemsize`` bytes."""
+def tiling(head_dim: int, itemsize: int, fp8: bool, arch: int) -> tuple[int, Tiling]:
+    """Rows of a tile, and how positions are taken in, for heads of ``head_dim`` numbers of ``itemsize`` bytes and an FP8 cache or none."""
     if itemsize == 4:
-        return 32 if padded(head_dim) <= 128 else 16, Tiling(16, 8, 3)
+        return 32 if padded(head_dim) <= 128 else 16, Tiling(16, 8, stages_of_float32(fp8))
+    if padded(head_dim) == 128 and fp8 and arch < FIRST_WITH_FP8:
+        # With 128 rows each of the eight warps would convert the whole tile; so it is half of it.
+        return 64, Tiling(64, 8, 3)
     if padded(head_dim) <= 128:
         # Before sm_90 a tensor core takes its numbers from registers, and there are not enough for more.
         return 128, Tiling(64 if arch >= 90 else 32, 8, 3)
     return 64, Tiling(32, 8, 3)
 
 
-def constants(head_dim: int, itemsize: int, arch: int) -> tuple[dict[str, Any], Tiling]:
+def constants(head_dim: int, itemsize: int, fp8: bool, arch: int) -> tuple[dict[str, Any], Tiling]:
     """The kernel's constants for heads of ``head_dim`` numbers of ``itemsize`` bytes, and how positions are taken in."""
-    rows, how = tiling(head_dim, itemsize, arch)
+    rows, how = tiling(head_dim, itemsize, fp8, arch)
     return {"HEAD_DIM": head_dim, "HEAD_PAD": padded(head_dim), "ROWS": rows, "TILE": how.tile}, how
 
 
@@ -196,7 +201,8 @@ def prefill_attention(
         return out
     group = heads // kv_heads
     arch = arch_of(query.device)
-    sizes, how = constants(head_dim, query.itemsize, arch)
+    fp8 = key_pool.dtype == FP8
+    sizes, how = constants(head_dim, query.itemsize, fp8, arch)
     score_scale, cap = score_factors(scaling, scales[0], softcap)
     prefill_chunks[(triton.cdiv(max_query_len * group, sizes["ROWS"]), kv_heads, chunks)](
         out,
@@ -219,7 +225,7 @@ def prefill_attention(
         **sizes,
         WINDOW=sliding_window is not None,
         SOFTCAP=softcap is not None,
-        **conversion(key_pool.dtype == FP8, arch),
+        **conversion(fp8, arch),
         WIDE=wide(query.dtype),
         num_warps=how.num_warps,
         num_stages=how.num_stages,
@@ -233,10 +239,10 @@ def variants() -> Iterator[Variant]:
     for head_dim, dtype, kv_dtype, window, softcap in product(
         HEAD_DIMS, DTYPES, KV_DTYPES, (False, True), (False, True)
     ):
-        pool = pointer(dtype, kv_dtype)
+        pool, fp8 = pointer(dtype, kv_dtype), kv_dtype != "same"
         integers = "table_width token_stride head_stride kv_heads group block_bits window"
         for archs in ALIKE:
-            sizes, how = constants(head_dim, ITEMSIZES[dtype], archs[0])
+            sizes, how = constants(head_dim, ITEMSIZES[dtype], fp8, archs[0])
             yield Variant(
                 "prefill_chunks",
                 {
@@ -254,7 +260,7 @@ def variants() -> Iterator[Variant]:
                     **sizes,
                     "WINDOW": window,
                     "SOFTCAP": softcap,
-                    **conversion(kv_dtype != "same", archs[0]),
+                    **conversion(fp8, archs[0]),
                     "WIDE": False,
                 },
                 how.num_warps,

@@ -63,6 +63,15 @@ def padded(numbers: int) -> int:
     return max(16, triton.next_power_of_2(numbers))
 
 
+def stages_of_float32(fp8: bool) -> int:
+    """Stages where products are taken in float32: three, of which one is the block table's.
+
+    With FP8 keys on their way through shared memory the compiler wants all registers there are and spills (up to 608 bytes a
+    thread); without, it takes 80, so that three programs share a processor, and one computes while another waits.
+    """
+    return 1 if fp8 else 3
+
+
 @functools.cache
 def arch_of(device: torch.device) -> int:
     """The compute capability of ``device`` (90 is 9.0); 0 where it is no card, in the interpreter."""
