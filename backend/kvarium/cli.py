@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+import typer.core
 
 from kvarium import __version__, extensions, sessions_command
 from kvarium.bench import command as bench_command
@@ -23,8 +24,26 @@ if TYPE_CHECKING:
     from kvarium.launch import EngineStandby
     from kvarium.serve import ServeOptions
 
+
+class _Commands(typer.core.TyperGroup):
+    """The commands. Where a value is none for its option, the message repeats it: Typer's own says only what it should have been."""
+
+    def invoke(self, ctx: typer.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # Typer reads values with pydantic, whose error holds what was given.
+            errors = getattr(error.__cause__, "errors", None)
+            if errors is not None:
+                from kvarium import terminal
+
+                error.message += f", not '{terminal.shown(str(errors()[0]['input']), 100)}'"
+            raise
+
+
 app = typer.Typer(
     name="kvarium",
+    cls=_Commands,
     help="Watch the KV blocks of a paged LLM engine, live or recorded.\n\n"
     "kvarium demo shows it at once; kvarium serve records an engine; kvarium view opens a recording.",
     no_args_is_help=True,

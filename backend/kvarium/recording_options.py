@@ -1,6 +1,7 @@
 """What the commands that read recordings share: their options, and the recording that they name, opened."""
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -85,6 +86,7 @@ SessionOrFile = Annotated[
 @contextlib.contextmanager
 def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]":
     """A reader and the number of the session ``name``; without ``--db`` it may be a file that holds just one."""
+    from kvarium.recording.reader import LISTED
     from kvarium.recording.shelf import Shelf
 
     is_file = db is None and name != "latest" and Path(name).is_file()
@@ -97,6 +99,6 @@ def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]"
         rows = reader.sessions()
         if len(rows) != 1:
             raise KvariumError(
-                f"{name} holds {len(rows)} sessions: `kvarium sessions ls --db {name}` lists them; say which, and --db {name}"
+                f"{name} holds {len(rows)} sessions: {LISTED.format(shlex.quote(name))}; say which, and --db {name}"
             )
         yield reader, int(rows[0]["number"])

@@ -380,7 +380,9 @@ def main() -> None:
         message = getattr(error, "format_message", None)
         if message is None:
             raise
-        _say(" ".join(message().split()))
+        errors = getattr(error.__cause__, "errors", None)  # pydantic's: they hold what was given
+        given = "" if errors is None else f", not {str(errors()[0]['input'])[:100]!r}"
+        _say(" ".join(message().split()) + given)
         status = getattr(error, "exit_code", 2)
     sys.exit(status if isinstance(status, int) else 0)
 

@@ -17,7 +17,7 @@ from types import ModuleType
 import pytest
 import typer
 
-from kvarium import entry, launch
+from kvarium import entry, launch, terminal
 from kvarium.cli import app, main
 from kvarium.errors import KvariumError
 from kvarium.recording.database import open_for_server
@@ -113,7 +113,7 @@ def test_a_file_that_is_not_there_is_named_and_not_made(
     ("args", "what"),
     [
         (["verify", "abc"], "no session 'abc'"),
-        (["sessions", "show", "zzz"], "`kvarium sessions ls` lists them"),
+        (["sessions", "show", "zzz"], "`kvarium sessions ls --db {db}` lists them"),
         (["sessions", "show", ""], "no session ''"),
     ],
 )
@@ -122,7 +122,24 @@ def test_an_unknown_session_is_named(
 ) -> None:
     done = run(*args, "--db", str(recorded[0]))
     assert done.returncode == 1
-    assert what in one_line(done.stderr)
+    assert what.format(db=recorded[0]) in one_line(done.stderr)
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (["view", "a.db", "--port", "abc"], "'--port': Input should be a valid integer"),
+        (["view", "a.db", "--port", "99999999"], "'--port': Input should be less than or equal to 65535"),
+        (["demo", "--duration", "-1"], "'--duration': Input should be greater than or equal to 0.1"),
+        (["serve", "--keep-days", "soon\x1b[2J"], "'--keep-days': Input should be a valid number"),
+    ],
+)
+def test_a_value_that_is_none_for_its_option_is_repeated(run: Run, args: list[str], what: str) -> None:
+    done = run(*args)
+    assert (done.returncode, done.stdout) == (2, "")
+    line = done.stderr.splitlines()[-1]
+    assert line.startswith(f"Error: Invalid value for {what}")
+    assert line.endswith(f", not '{terminal.shown(args[-1])}'")
 
 
 def test_a_taken_port_is_named_with_what_to_do(run: Run, tmp_path: Path) -> None:

@@ -49,7 +49,10 @@ BAD_OPTIONS = [
     (["--max-model-len", "0"], "--max-model-len must be at least 1, not 0"),
     (["--speed", "nan"], "--speed must be a number from 0 on, not nan"),
     (["--bogus"], "No such option: --bogus"),
-    (["--max-num-seqs", "x"], "Invalid value for '--max-num-seqs': "),
+    (
+        ["--max-num-seqs", "x"],
+        "Invalid value for '--max-num-seqs': Input should be a valid integer, unable to parse string as an integer, not 'x'\n",
+    ),
     (["--trace", "absent.jsonl"], "the trace absent.jsonl can't be read: No such file or directory"),
 ]
 

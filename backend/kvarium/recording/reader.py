@@ -4,6 +4,7 @@ Reads are snapshots and take no lock that a writer would wait for.
 """
 
 import logging
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -53,6 +54,10 @@ def chunk_name(row: Row) -> str:
     return f"the chunk of records {row['first']} to {row['last']}"
 
 
+LISTED = "`kvarium sessions ls --db {}` lists them"
+"""What to do where none is meant, or several could be."""
+
+
 def find_row(rows: list[Row], name: str, where: str) -> Row:
     """The row of the session ``name`` among ``rows`` (the newest first), which are those of ``where``.
 
@@ -66,7 +71,7 @@ def find_row(rows: list[Row], name: str, where: str) -> Row:
         row for row in rows if name and row["id"].startswith(name.lower())
     ]
     if not found:
-        raise UnknownSessionError(f"no session {name!r} in {where}: `kvarium sessions ls` lists them")
+        raise UnknownSessionError(f"no session {name!r} in {where}: {LISTED.format(shlex.quote(where))}")
     if len(found) > 1:
         ids = ", ".join(row["id"] for row in found[:3])
         raise UnknownSessionError(f"session {name!r} is not unique: {ids}{', …' if found[3:] else ''}")
