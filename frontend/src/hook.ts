@@ -3,6 +3,7 @@
  *
  *     await kvarium.ready()      once the view has a state and stands where it was asked to be
  *     await kvarium.state()      the whole state at the present position (the form of `tests/plain_state.py`)
+ *     await kvarium.tree()       the whole prefix tree there: a node a content that blocks hold, in the order of contents
  *     kvarium.seek(step)         move the view to a step;  kvarium.follow()  to the live end
  *     kvarium.go(to)             move it to { kind: 'operation', operation }, { kind: 'record', record }, { kind: 'time', time }
  *     kvarium.light()            { colour, record, message } of the digest light
@@ -25,10 +26,12 @@ import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
 import type { Destination } from './worker/place';
 import type { BasesKept, Light, Position } from './worker/protocol';
+import type { PlainNode } from './worker/tree/plain';
 
 export interface Hook {
   ready(): Promise<boolean>;
   state(): Promise<PlainState>;
+  tree(): Promise<PlainNode[]>;
   seek(step: number): Promise<boolean>;
   go(to: Destination): Promise<boolean>;
   follow(): void;
@@ -62,6 +65,7 @@ export function installHook(): void {
       return true;
     },
     state: () => ask('state') as Promise<PlainState>,
+    tree: () => ask('tree') as Promise<PlainNode[]>,
     seek: (step) => go({ kind: 'step', step }),
     go,
     follow,

@@ -23,6 +23,7 @@ import { sql } from './wording/sql';
 import { timeline } from './wording/timeline';
 import { tour } from './wording/tour';
 import { go, landmarks, pace, transport } from './wording/transport';
+import { tree } from './wording/tree';
 
 export const text = {
   product: 'kvarium',
@@ -31,6 +32,7 @@ export const text = {
     scheduler: 'scheduler',
     playground: 'playground',
     map: 'map',
+    tree: 'tree',
     events: 'events',
     sql: 'sql',
     queue: 'Free queue',
@@ -59,6 +61,7 @@ export const text = {
   runs,
   events,
   filter,
+  tree,
   timeline,
   transport,
   pace,

@@ -10,6 +10,7 @@ import type { RunsAnswer } from '../worker/answers/runs';
 import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
 import type { TablesAnswer } from '../worker/answers/tables';
+import type { TreeAnswer } from '../worker/answers/tree';
 import type { EventPlace } from '../worker/eventPage';
 import type { Landmark } from '../worker/landmarks';
 import type { ListingAnswer, ListingWish } from '../worker/listing';
@@ -20,12 +21,14 @@ import type {
   Light,
   LinkState,
   Position,
+  Question,
   ToWorker,
   View,
   Wants,
 } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
 import type { Wish } from '../worker/source';
+import type { TreeWants } from '../worker/tree/tree';
 import { recording } from './embedded';
 import { afterFrame, beforeFrame, inNextFrame, reducedMotion } from './frame';
 import { startLedgerWorker } from './ledger-worker';
@@ -73,6 +76,7 @@ export const queue = signal<QueueAnswer | null>(null);
 export const runs = signal<RunsAnswer | null>(null);
 export const scheduler = signal<SchedulerAnswer | null>(null);
 export const events = signal<ListingAnswer | null>(null);
+export const tree = signal<TreeAnswer | null>(null);
 export const block = signal<BlockAnswer | null>(null);
 export const request = signal<RequestAnswer | null>(null);
 /** One for each of the requests in {@link wantRequests}, by its number. */
@@ -99,6 +103,7 @@ export const wantTables = signal<{ from: number; to: number } | null>(null);
 export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
 export const wantEvents = signal<ListingWish | null>(null);
+export const wantTree = signal<TreeWants | null>(null);
 export const wantRequests = signal<readonly number[]>([]);
 export const wantSeries = signal<Wants['series']>(null);
 export const wantToken = signal<Wants['token']>(null);
@@ -115,7 +120,7 @@ export function tell(message: ToWorker): void {
 }
 
 /** Answered once the view stands where it was asked to be. `ready` waits for a session too. */
-export function ask(question: 'state' | 'ready' | 'bases'): Promise<unknown> {
+export function ask(question: Question): Promise<unknown> {
   if (openSession === null && question !== 'ready') return Promise.reject(new Error('no session is open'));
   return new Promise((resolve) => {
     const id = ++lastQuestion;
@@ -171,6 +176,7 @@ function showLists(view: View): void {
   lag.value = view.lag;
   take(scheduler, view.scheduler);
   take(events, view.events);
+  take(tree, view.tree);
   block.value = view.block;
   request.value = view.request;
   if (view.requests !== null && (view.requests.length > 0 || requests.value.size > 0)) {
@@ -265,6 +271,7 @@ effect(() => {
     queue: wantQueue.value,
     scheduler: wantScheduler.value,
     events: wantEvents.value,
+    tree: wantTree.value,
     selection: selection.value,
     requests: wantRequests.value,
     series: wantSeries.value,
@@ -290,6 +297,7 @@ function forget(): void {
     runs,
     scheduler,
     events,
+    tree,
     block,
     request,
     series,

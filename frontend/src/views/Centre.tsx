@@ -11,6 +11,8 @@ import { Legend, MapKey } from './Legend';
 import { MapTools, MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
 import { Sql } from './sql/Sql';
+import { Tree } from './Tree';
+import { TreeSums } from './TreeRow';
 
 interface Parts {
   readonly view: ComponentType;
@@ -21,6 +23,7 @@ interface Parts {
 
 const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
   map: { view: MemoryMap, head: MapHead, tools: MapTools },
+  tree: { view: Tree, head: TreeSums },
   events: { view: Events },
   sql: { view: Sql },
 };

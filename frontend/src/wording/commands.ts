@@ -23,6 +23,7 @@ export const commands = {
   scheduler: 'Scheduler',
   playground: 'Playground: send a prompt',
   map: 'Memory map',
+  tree: 'Prefix tree',
   events: 'Events',
   sql: 'SQL',
   queue: 'Free queue',

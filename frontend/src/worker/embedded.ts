@@ -207,6 +207,11 @@ export class EmbeddedRequests implements Requests {
     return frames;
   }
 
+  /** Every keyframe in a page tells it, so that nothing is left to be asked for. */
+  async lineage(): Promise<Uint8Array[]> {
+    return [];
+  }
+
   async frames(after: number, limit = 1 << 20): Promise<Uint8Array[]> {
     const found: Uint8Array[] = [];
     let size = 0;

@@ -16,6 +16,7 @@ import type { RunsAnswer } from './answers/runs';
 import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
+import type { TreeAnswer } from './answers/tree';
 import type { EmbeddedRecording } from './embedded';
 import type { EventPlace, EventQuery } from './eventPage';
 import type { Landmark, LandmarkKind } from './landmarks';
@@ -24,6 +25,7 @@ import type { Destination } from './place';
 import type { Pace } from './player';
 import type { Buckets } from './series';
 import type { Wish } from './source';
+import type { TreeWants } from './tree/tree';
 
 /** States that a seek can tell the changes since: those that are here, and those that are yet to be fetched. */
 export interface BasesKept {
@@ -93,6 +95,7 @@ export interface Wants {
   readonly queue: number;
   readonly scheduler: boolean;
   readonly events: ListingWish | null;
+  readonly tree: TreeWants | null;
   readonly selection: Selection;
   /** Requests of which everything is wanted, as of the selected one: those that were sent from this page. */
   readonly requests: readonly number[];
@@ -131,6 +134,8 @@ export interface View {
   readonly runs: RunsAnswer | null;
   readonly scheduler: SchedulerAnswer | null;
   readonly events: ListingAnswer | null;
+  /** null: none is wanted, or the page has it. */
+  readonly tree: TreeAnswer | null;
   readonly block: BlockAnswer | null;
   readonly request: RequestAnswer | null;
   /** One for each of {@link Wants.requests}; null: it is not known at this record. */
@@ -143,6 +148,9 @@ export interface View {
   /** Blocks of the selected sequence or request. */
   readonly marked: Uint32Array | null;
 }
+
+/** `state`, `tree`: all that is known where the view stands, for tests; `ready`: once that is shown. */
+export type Question = 'state' | 'tree' | 'ready' | 'bases';
 
 export type ToWorker =
   | {
@@ -176,7 +184,7 @@ export type ToWorker =
   | { kind: 'change'; direction: 1 | -1 }
   /** The nearest event that meets a filter, from the view on. Answered with a {@link Found}. */
   | { kind: 'find'; id: number; filter: string; direction: EventQuery['direction']; from: EventPlace | null }
-  | { kind: 'ask'; id: number; question: 'state' | 'ready' | 'bases' };
+  | { kind: 'ask'; id: number; question: Question };
 
 /** null: there is none. */
 export type Found = { readonly row: EventRow | null } | { readonly fault: string };

@@ -45,6 +45,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
     queue: 5,
     scheduler: true,
     events: { filter: [], at: null, before: 200, after: 60 },
+    tree: null,
     selection: { block: null, sequence: null, request: null },
     requests: [],
     series: { range: 'all', steps: 60, width: 60 },

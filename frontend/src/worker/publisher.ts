@@ -11,12 +11,16 @@ import { runsAnswer } from './answers/runs';
 import { Sayings } from './answers/said';
 import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
+import { treeAnswer } from './answers/tree';
 import { findEvent } from './find';
+import { Lineage } from './lineage';
 import { Listing } from './listing';
 import { changesAt, partOf, toldBy } from './operation';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
 import type { Session } from './session';
+import { plainTree } from './tree/plain';
+import { Tree } from './tree/tree';
 
 /** ms between two views while the state changes by itself: calm to read, and cheap. */
 const INTERVAL = 50;
@@ -26,6 +30,7 @@ const NOTHING: Wants = {
   queue: 0,
   scheduler: false,
   events: null,
+  tree: null,
   selection: { block: null, sequence: null, request: null },
   requests: [],
   series: null,
@@ -46,6 +51,9 @@ export class Publisher {
   private readonly biography: Scan;
   private readonly story: Scan;
   private readonly sayings: Sayings;
+  private readonly lineage: Lineage;
+  /** null: nobody looks at it. */
+  private tree: Tree | null = null;
   private window = { from: 0, to: 1 };
   private seekingChange: { direction: 1 | -1; step: number | null } | null = null;
   private lastView = 0;
@@ -69,12 +77,14 @@ export class Publisher {
     );
     this.biography = new Scan(session.history, session.memory, [], 200, 1);
     this.story = new Scan(session.history, session.memory, [DECISIONS], 200, 1);
+    this.lineage = new Lineage(session.fold.contents, session.requests, () => session.changed());
   }
 
   want(wants: Wants): void {
     if (String(Object.values(wants.selection)) !== String(Object.values(this.wants.selection)))
       this.seekingChange = null;
     this.wants = wants;
+    if (wants.tree === null) this.tree = null;
     if (wants.events !== null) this.events.look(wants.events);
     this.lookAtSelection();
     this.forced = true;
@@ -184,7 +194,8 @@ export class Publisher {
     if (navigator.isBringing(now)) return null;
     // Somebody who moves the view waits for it.
     if (this.forced || this.hasPicture) return 0;
-    if (!this.changed && !changes.any && this.heading === navigator.heading) return null;
+    if (!this.changed && !changes.any && this.heading === navigator.heading)
+      return this.tree?.due(this.session.fold, now) ?? null;
     return Math.max(0, this.lastView + INTERVAL - now);
   }
 
@@ -215,7 +226,7 @@ export class Publisher {
       map,
       tables:
         has && wants.tables !== null
-          ? tablesAnswer(fold, session.copied, wants.tables.from, wants.tables.to)
+          ? tablesAnswer(fold, session.traces.copied, wants.tables.from, wants.tables.to)
           : null,
       queue:
         has && wants.queue > 0 && !session.isContiguous
@@ -233,6 +244,7 @@ export class Publisher {
         has && wants.events !== null
           ? this.events.answer(fold, session.head.link === 'replay' ? session.table.counts : null)
           : null,
+      tree: this.prefixTree(has, now),
       block:
         selection.block !== null
           ? blockAnswer(
@@ -265,14 +277,37 @@ export class Publisher {
   private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {
     const isSelected = story !== null;
     const { session, sayings } = this;
-    const { texts, series, copied } = session;
+    const { texts, series, traces } = session;
     if (session.fold.loaded && !session.memory.facts.has(request)) {
       // One that this page has not seen: the server knows it, if it was ever there.
       const isPast = request <= texts.transcripts.newest || session.head.link === 'replay';
       if (isPast) texts.want(request, session.fold.record);
       else if (isSelected) texts.wantUnknown(request);
     }
-    return requestAnswer(session.fold, request, sequence, story, { texts, sayings, series, copied });
+    return requestAnswer(session.fold, request, sequence, story, {
+      texts,
+      sayings,
+      series,
+      copied: traces.copied,
+    });
+  }
+
+  /** null: nobody looks at it, or it is not time to build it of another state. */
+  private prefixTree(has: boolean, now: number): View['tree'] {
+    const { session, wants } = this;
+    const { fold } = session;
+    if (wants.tree === null || session.isContiguous || !fold.loaded) return null;
+    this.tree ??= new Tree(fold, session.texts);
+    const due = this.tree.due(fold, now);
+    if (!this.forced && due !== 0 && (due !== null || !has)) return null;
+    this.tree.update(fold, wants.tree, now);
+    if (this.tree.trie.unknown > 0) this.lineage.want(fold.step);
+    const { texts, traces } = session;
+    return treeAnswer(fold, this.tree, wants.tree, wants.selection.block, {
+      texts,
+      freed: traces.freed,
+      fault: this.lineage.fault,
+    });
   }
 
   private token(): View['token'] {
@@ -330,5 +365,10 @@ export class Publisher {
   /** The whole state, for tests and for whoever wants to look at it by hand. */
   state(): unknown {
     return plainState(this.session.fold);
+  }
+
+  /** The whole prefix tree, for the same. */
+  wholeTree(): unknown {
+    return plainTree(this.session.fold);
   }
 }

@@ -15,7 +15,7 @@ import { openFrame } from '../ledger/frame';
 import { Pin, VERSION } from '../ledger/generated/constants';
 import type { Hello, Step } from '../ledger/generated/types';
 import { RequestMemory } from '../ledger/requests';
-import { Changes, noteCopies } from './changes';
+import { Changes } from './changes';
 import type { EmbeddedRecording } from './embedded';
 import { Head } from './head';
 import { boundsOf, History } from './history';
@@ -29,6 +29,7 @@ import { Series } from './series';
 import type { Requests, Wish } from './source';
 import { StepTable } from './steps';
 import { Texts } from './texts';
+import { Traces } from './traces';
 import { Transport } from './transport';
 import { Trust } from './trust';
 
@@ -56,8 +57,7 @@ export class Session {
   readonly navigator: Navigator;
   mode: Mode;
   notice: string | null = null;
-  /** Blocks that a copy made, with the generation that it began: it wears a mark in the tables. */
-  readonly copied = new Map<number, number>();
+  readonly traces = new Traces();
   readonly memory = new RequestMemory();
   readonly texts: Texts;
   /** Something that the page does not know yet, beside the map. */
@@ -291,7 +291,7 @@ export class Session {
     if (this.memory.size > this.mostKnown) this.forgetRequests();
     this.trust.look(fold);
     this.texts.note(record, fold === this.navigator.fold && this.navigator.waiting);
-    if (record.type === 'step') noteCopies(this.copied, fold, record);
+    this.traces.note(fold, record);
     this.keeper.look(fold);
   }
 

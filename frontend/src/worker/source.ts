@@ -51,6 +51,8 @@ export interface Requests {
    * `since`, a record whose keyframe's blocks are here, it may tell of the blocks only what changed since.
    */
   seek(step: number, since: number | null, signal: AbortSignal, ahead?: number): Promise<Uint8Array[]>;
+  /** A keyframe before the step that tells what the contents of its blocks follow, then every frame through the step. */
+  lineage(step: number): Promise<Uint8Array[]>;
   /** Frames of the records after `after`, at least one if there is any, until they have `limit` bytes. */
   frames(after: number, limit?: number): Promise<Uint8Array[]>;
   /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
@@ -115,9 +117,13 @@ export class ServerRequests implements Requests {
     ahead = 256 << 10,
   ): Promise<Uint8Array[]> {
     const known = since === null ? '' : `&since=${since}`;
-    // A third of a large pool's keyframe are the parents of contents, which only the inspector asks for, one at a time.
+    // A third of a large pool's keyframe are the parents of contents: the inspector asks for one, the prefix tree for all.
     const query = `seek?step=${step}&ahead_bytes=${ahead}&contents=none${known}`;
     return unpackFrames(await this.bytes(query, signal));
+  }
+
+  async lineage(step: number): Promise<Uint8Array[]> {
+    return unpackFrames(await this.bytes(`seek?step=${step}&ahead_bytes=0`));
   }
 
   async frames(after: number, limit = 1 << 20): Promise<Uint8Array[]> {

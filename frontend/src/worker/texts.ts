@@ -152,29 +152,36 @@ export class Texts {
     return null;
   }
 
-  private async fetchContents(): Promise<void> {
+  /** True: all that was asked for came, and more may be asked for at once. */
+  private async fetchContents(): Promise<boolean> {
     // Those that were asked for last: what was looked at before is not looked at any more, or is asked for again.
     const wanted = [...this.asked].slice(-CONTENTS_AT_ONCE);
     this.asked.clear();
     for (const { content, tokens } of await this.requests.contents(wanted)) {
       if (tokens !== null) this.contents.set(content, Uint32Array.from(tokens));
     }
+    let lacking = 0;
     for (const content of wanted) {
-      if (this.contents.get(content) === undefined)
-        this.missing.set(content, (this.missing.get(content) ?? 0) + 1);
+      if (this.contents.get(content) !== undefined) continue;
+      this.missing.set(content, (this.missing.get(content) ?? 0) + 1);
+      lacking++;
     }
+    return lacking === 0;
   }
 
-  private ask(what: string, fetch: () => Promise<void>): void {
+  private ask(what: string, fetch: () => Promise<unknown>): void {
     const now = performance.now();
     if ((this.next.get(what) ?? 0) > now) return;
     this.next.set(what, Number.POSITIVE_INFINITY);
-    fetch()
+    Promise.resolve()
+      // What is asked for at once is fetched at once.
+      .then(fetch)
       // A request that the server does not know yet is one that has just come; what fails otherwise fails again.
       .catch(() => {})
-      .finally(() => {
+      .then((isAll) => {
+        if (isAll === true) this.next.delete(what);
+        else this.pause(what);
         this.changed();
-        this.pause(what);
       });
   }
 

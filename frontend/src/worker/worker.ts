@@ -1,7 +1,7 @@
 /** The ledger worker: receives what the page asks, lets the session work in slices, and sends views. */
 
 import { findEvent } from './find';
-import type { Found, FromWorker, ToWorker } from './protocol';
+import type { Found, FromWorker, Question, ToWorker } from './protocol';
 import { Publisher } from './publisher';
 import { Session } from './session';
 
@@ -19,7 +19,7 @@ let publisher: Publisher | null = null;
 let opening = 0;
 let credit = false;
 let wants: Extract<ToWorker, { kind: 'wants' }>['wants'] | null = null;
-let waiting: { id: number; question: 'state' | 'ready' | 'bases' }[] = [];
+let waiting: { id: number; question: Question }[] = [];
 /** Who asked whether the view is ready is told so after the view. */
 const ready: number[] = [];
 
@@ -69,6 +69,7 @@ function answerWaiting(): void {
   if (session.navigator.moving || !session.fold.loaded) return;
   for (const { id, question } of waiting) {
     if (question === 'state') scope.postMessage({ kind: 'answer', id, value: publisher.state() });
+    else if (question === 'tree') scope.postMessage({ kind: 'answer', id, value: publisher.wholeTree() });
     else if (question === 'bases')
       scope.postMessage({ kind: 'answer', id, value: session.navigator.lookAhead.told });
     else {
