@@ -4,6 +4,41 @@ import math
 from typing import Any
 
 from kvarium_ledger.fold import Fold
+from kvarium_ledger.operations import NONE
+
+
+def plain_tree(fold: Fold) -> list[dict[str, Any]]:
+    """The prefix tree: a node a content that blocks hold, in the order of contents, found by looking up each one's ancestors."""
+    blocks, contents = fold.state.blocks, fold.state.contents
+    held: dict[int, list[int]] = {}
+    for block, content in enumerate(blocks.content):
+        if content != NONE:
+            held.setdefault(content, []).append(block)
+    chains: dict[int, list[int]] = {}
+    for content in held:
+        chain = [content]
+        while (parent := contents.parent(chain[-1])) != NONE:
+            assert parent is not None, f"what content {chain[-1]} follows is not known"
+            chain.append(parent)
+        chains[content] = chain
+    below = dict.fromkeys(held, 0)
+    for content, chain in chains.items():
+        for above in chain:
+            if above not in held:
+                break
+            below[above] += len(held[content])
+    return [
+        {
+            "content": content,
+            "parent": chains[content][1] if len(chains[content]) > 1 and chains[content][1] in held else None,
+            "depth": len(chains[content]),
+            "reachable": all(above in held for above in chains[content]),
+            "blocks": held[content],
+            "hits": sum(blocks.hits[block] for block in held[content]),
+            "below": below[content],
+        }
+        for content in sorted(held)
+    ]
 
 
 def plain_state(fold: Fold) -> dict[str, Any]:

@@ -117,15 +117,19 @@ class Recording:
     frames: list[bytes]
     hello: Hello
 
-    def state_after(self, step: int) -> dict[str, Any]:
-        """The state after ``step`` as the Python fold gives it, folded from the first record on."""
+    def fold_after(self, step: int) -> Fold:
+        """The Python fold after ``step``, from the first record on."""
         fold = Fold(self.hello.num_blocks, self.hello.block_size)
         for frame in self.frames:
             record = codec.open_frame(frame)
             if getattr(record, "step", -1) > step:
                 break
             assert fold.apply(record) == []  # type: ignore[arg-type]
-        return plain_state(fold)
+        return fold
+
+    def state_after(self, step: int) -> dict[str, Any]:
+        """The state after ``step`` as the Python fold gives it."""
+        return plain_state(self.fold_after(step))
 
     def state_behind(self, operation: int) -> dict[str, Any]:
         """The state behind an operation of the session, as the Python fold undoes its record to there."""

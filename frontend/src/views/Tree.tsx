@@ -3,6 +3,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hello, isContiguous, position, tree, wantTree } from '../store/ledger';
 import { hoverBlock, selectBlock, selection } from '../store/selection';
+import { addSurface } from '../store/surfaces';
 import { closeRow, openAll, opened, openRow, openWay, treeFind, treeSort, unroll } from '../store/tree';
 import { text } from '../text';
 import type { TreeRow } from '../worker/answers/tree';
@@ -41,6 +42,9 @@ export function Tree() {
   const [cursor, setCursor] = useState<Cursor | null>(null);
   /** The selected block that was brought into sight, or was selected here. */
   const revealed = useRef<number | null>(null);
+  const [, reveal] = useState(0);
+  /** For which answer what is above it was opened. */
+  const openedFor = useRef<unknown>(null);
   const answer = tree.value;
   const rows = answer?.rows ?? [];
   const rowAt = (index: number): TreeRow | undefined => rows[index - (answer?.from ?? 0)];
@@ -70,18 +74,32 @@ export function Tree() {
     [],
   );
 
+  useEffect(
+    () =>
+      addSurface(scroller.current!, {
+        reveal: () => {
+          revealed.current = null;
+          openedFor.current = null;
+          reveal((times) => times + 1);
+        },
+      }),
+    [],
+  );
   // What is selected elsewhere is brought into sight, once.
   const { block } = selection.value;
   const selected = answer?.selected ?? null;
   useLayoutEffect(() => {
     if (block === null) revealed.current = null;
     if (selected === null || selected.block !== block || revealed.current === block) return;
-    if (selected.row === null) openWay(selected.way);
-    else {
+    if (selected.row === null) {
+      // The next answer has the row.
+      if (openedFor.current !== selected) openWay(selected.way);
+      openedFor.current = selected;
+    } else {
       virtual.scrollToIndex(selected.row, { align: 'auto' });
       revealed.current = block;
     }
-  }, [block, selected, virtual]);
+  });
   // The cursor stays with its row where rows come and go above it.
   useLayoutEffect(() => {
     const row = cursor === null ? undefined : rowAt(cursor.index);

@@ -37,7 +37,8 @@ function Strip({ states }: { readonly states: TreeRow['states'] }) {
 }
 
 function Words({ row }: { readonly row: TreeRow }) {
-  if (row.text !== null) return <span class="words">{oneLine(row.text)}</span>;
+  const line = oneLine(row.text ?? '');
+  if (line !== '') return <span class="words">{line}</span>;
   if (row.isLoading) return <span class="words faint">{words.loading}</span>;
   return (
     <span class="words faint" title={words.notRecorded}>
@@ -59,6 +60,7 @@ function Holders({ row }: { readonly row: TreeRow }) {
   const labels = row.holders.map(({ label }) => label).join(', ');
   return (
     <span class="c-holders num" title={words.holders(labels, rest)}>
+      {row.holding > 1 && <b>{words.holding(row.holding)}</b>}
       {row.holders.map(({ sequence, label }) => (
         <button
           key={sequence}
@@ -71,7 +73,6 @@ function Holders({ row }: { readonly row: TreeRow }) {
           {label}
         </button>
       ))}
-      {rest > 0 && <span class="faint">{words.more(rest)}</span>}
     </span>
   );
 }

@@ -19,7 +19,7 @@ export const tree = {
     below: 'blocks',
     copies: 'copies',
     hits: 'hits',
-    holders: 'held by, or place in the queue',
+    holders: 'held by / queue',
     idle: 'idle',
   },
   columnTitles: {
@@ -94,6 +94,7 @@ export const tree = {
       .join(', '),
   copies: (row: TreeRow) => `${n(row.held)} blocks hold what ${n(row.length)} would`,
   more: (count: number) => `+${n(count)}`,
+  holding: (count: number) => n(count),
   holders: (labels: string, count: number) => `held by ${labels}${count > 0 ? ` and ${n(count)} more` : ''}`,
   place,
   placeTitle: (row: TreeRow) =>

@@ -92,7 +92,7 @@ export interface TreeAnswer {
 }
 
 /** Tokens of a row's text. */
-const START = 48;
+const START = 64;
 /** Blocks of a row that are told one by one. */
 const MOST_BLOCKS = 256;
 const MOST_HOLDERS = 6;
