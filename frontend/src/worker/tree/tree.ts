@@ -12,7 +12,7 @@ import { type Found, find, TokenBytes } from './find';
 import { Layout, type Opened, type Sort } from './layout';
 import { NO_NODE, Trie } from './trie';
 
-/** ms that a trie may take to be built again at once. */
+/** ms that it may take to be built again at once. */
 const CHEAP = 8;
 /** One that takes longer is built at most for one part in so many of the time. */
 const SHARE = 10;
@@ -29,7 +29,7 @@ export interface TreeWants extends Opened {
 
 export class Tree {
   readonly trie: Trie;
-  /** Of which state the trie is, and ms that building it took; grows with each one. */
+  /** Of which state the trie is, and ms that it took to build it and to lay it out; how many there were. */
   step = -1;
   record = -1;
   cost = 0;
@@ -61,16 +61,18 @@ export class Tree {
 
   /** Bring it up to date with a fold, if it is time, and with what is wanted. */
   update(fold: Fold, wants: TreeWants, now: number): void {
-    if (this.due(fold, now) === 0) this.build(fold);
+    const begin = performance.now();
+    const isBuilt = this.due(fold, now) === 0;
+    if (isBuilt) this.build(fold);
     this.look(wants);
     this.layOut(wants);
+    if (!isBuilt) return;
+    this.builtAt = performance.now();
+    this.cost = this.builtAt - begin;
   }
 
   private build(fold: Fold): void {
-    const begin = performance.now();
     this.trie.build(fold);
-    this.cost = performance.now() - begin;
-    this.builtAt = performance.now();
     this.state = stateOf(fold);
     this.step = fold.step;
     this.record = fold.record;
