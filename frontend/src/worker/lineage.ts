@@ -7,12 +7,14 @@ import type { AnyRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
 import type { Requests } from './source';
 
-/** ms between two tries. */
-const PAUSE = 2000;
+/** An answer may be large: the next one is asked for after so many times as long as the last one took, and at least some ms. */
+const PAUSES = 4;
+const LEAST = 100;
 
 export class Lineage {
   private isAsking = false;
-  private asked: { step: number; at: number } | null = null;
+  /** The step that was asked for last, and from when on the next one may be. */
+  private asked: { step: number; until: number } | null = null;
   /** Why it could not be had; null: nothing is wrong. */
   fault: string | null = null;
 
@@ -26,8 +28,9 @@ export class Lineage {
   /** Ask for all that blocks hold at a step; once for each, unless that failed. */
   want(step: number): void {
     const { asked } = this;
-    const wait = asked === null ? 0 : asked.at + PAUSE - performance.now();
-    if (this.isAsking || wait > 0 || (asked?.step === step && this.fault === null)) return;
+    const now = performance.now();
+    const waits = asked !== null && asked.until > now;
+    if (this.isAsking || waits || (asked?.step === step && this.fault === null)) return;
     this.isAsking = true;
     this.requests
       .lineage(step)
@@ -40,9 +43,12 @@ export class Lineage {
       })
       .finally(() => {
         this.isAsking = false;
-        this.asked = { step, at: performance.now() };
+        const end = performance.now();
+        const pause = Math.max(LEAST, PAUSES * (end - now));
+        this.asked = { step, until: end + pause };
         this.changed();
-        setTimeout(this.changed, PAUSE);
+        // By then somebody may look at another step.
+        setTimeout(this.changed, pause + 1);
       });
   }
 
