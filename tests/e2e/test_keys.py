@@ -31,6 +31,50 @@ def hold(page: Page, key: str, condition: str) -> None:
     page.keyboard.up(key)
 
 
+AT = "window.kvarium.position()"
+FOCUS = "document.activeElement?.dataset.panel"
+KEYS: dict[str, tuple[str, str]] = {
+    "Space": ("", f"{AT}.mode === 'play'"),
+    ".": ("", f"{AT}.step === 101"),
+    ",": ("", f"{AT}.step === 99"),
+    ">": ("", f"{AT}.step === 110"),
+    "<": ("", f"{AT}.step === 90"),
+    "'": ("", f"{AT}.step >= 100 && {AT}.op > before.op"),
+    ";": ("", f"{AT}.op < before.op"),
+    "n": ("", f"{AT}.step > 100"),
+    "N": ("", f"{AT}.step < 100"),
+    "}": ("", "document.querySelector('select.pace').selectedOptions[0].text === '× 2'"),
+    "{": ("", "document.querySelector('select.pace').selectedOptions[0].text === '× 0.5'"),
+    "\\": ("}", "document.querySelector('select.pace').selectedOptions[0].text === 'as it was'"),
+    "End": ("", f"{AT}.step === {AT}.lastStep"),
+    "Home": ("", f"{AT}.step === 0"),
+    "g": ("", f"{FOCUS} === 'go'"),
+    "1": ("2", f"{FOCUS} === 'tables'"),
+    "2": ("", f"{FOCUS} === 'scheduler'"),
+    "p": ("", "document.querySelector('.playground') !== null"),
+    "3": ("5", f"{FOCUS} === 'map'"),
+    "5": ("", f"{FOCUS} === 'events'"),
+    "6": ("", f"{FOCUS} === 'queue'"),
+    "7": ("", f"{FOCUS} === 'inspector'"),
+    "8": ("", f"{FOCUS} === 'timeline'"),
+    "/": ("5", "document.activeElement?.matches('[data-filter]')"),
+    "t": ("", "document.documentElement.dataset.theme !== before.theme"),
+    "o": ("", "document.querySelector('.landing') !== null"),
+    "l": ("", "document.querySelector('.banner, dialog.share') !== null"),
+    ":": ("", "document.activeElement?.role === 'combobox'"),
+    "Control+k": ("", "document.activeElement?.role === 'combobox'"),
+    "Meta+k": ("", "document.activeElement?.role === 'combobox'"),
+    "?": ("", "document.querySelector('dialog.keys') !== null"),
+    "]": ("", f"{AT}.step > 100"),
+    "[": ("", f"{AT}.step < 100"),
+    "f": ("", "document.querySelector('.sequence.selected') !== null"),
+    "Escape": ("", "!location.search.includes('block=')"),
+    "w": ("", "!document.querySelector('[aria-label=\"Zoom out\"]').disabled"),
+    "s": ("w", "document.querySelector('[aria-label=\"Zoom out\"]').disabled"),
+}
+"""Of each key what is pressed before it, and what holds behind it, ``before`` being what was."""
+MOVES = {"a", "d"}
+"""Seen by what is drawn: they have a test of their own."""
 OUT = "document.querySelector('[aria-label=\"Zoom out\"]').disabled"
 """Is the whole map shown?"""
 WHOLE = "document.querySelector('.timeline [aria-selected=true]')?.textContent"
@@ -117,3 +161,32 @@ def test_panels_stand_in_the_address_and_back_leaves_them(
     ready(page)
     expect(page.get_by_role("alert")).to_contain_text("centre=cellar")
     expect(page.locator(".map")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_each_key_does_what_the_list_of_keys_says(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    sequence, _, _, block = max(recording.state_after(100)["tables"])
+    page = opened(viewing, recording, open_page, f"&step=100&seq={sequence}&block={block}")
+    page.keyboard.press("?")
+    listed = page.locator("dialog.keys dl kbd").all_inner_texts()
+    names = {"Control+k": "Ctrl K", "Escape": "Esc"}
+    shown = {names.get(key, key) for key in [*KEYS, *MOVES]} - {"Meta+k"}
+    assert shown <= set(listed), shown - set(listed)
+    others = {"⇧Space", "⇧↵", "R", "Ctrl", "↵", "↑", "↓", "←", "→", "+", "−", "0"}
+    untried = set(listed) - shown - others
+    assert untried == set(), f"keys without a test: {untried}"
+    page.close()
+    for key, (first, then) in KEYS.items():
+        page = opened(viewing, recording, open_page, f"&step=100&seq={sequence}&block={block}")
+        if first:
+            page.keyboard.press(first)
+            page.wait_for_timeout(300)
+        before = page.evaluate(f"({{ op: {AT}.op, theme: document.documentElement.dataset.theme }})")
+        page.keyboard.press(key)
+        try:
+            until(page, f"before => {then}", before)
+        except AssertionError as error:
+            raise AssertionError(f"{key}: {error}") from None
+        page.close()

@@ -1,5 +1,6 @@
 /** The command palette: a field, and what fits what was typed into it. */
 
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { choose, type Found, find } from '../store/entries';
 import { paletteShown, renderNow } from '../store/layout';
@@ -22,11 +23,24 @@ function run(entry: Found | undefined): void {
   choose(entry);
 }
 
+/** The letters that were found are marked, those that stand together at once. */
 function Title({ title, places }: { readonly title: string; readonly places: readonly number[] }) {
-  const marked = new Set(places);
+  const parts: ComponentChildren[] = [];
+  let from = 0;
+  for (let at = 0; at < places.length; ) {
+    const first = places[at]!;
+    let end = first;
+    while (places[at] === end) {
+      at++;
+      end++;
+    }
+    parts.push(title.slice(from, first), <b key={first}>{title.slice(first, end)}</b>);
+    from = end;
+  }
   return (
     <span class="title">
-      {[...title].map((letter, at) => (marked.has(at) ? <b key={at}>{letter}</b> : letter))}
+      {parts}
+      {title.slice(from)}
     </span>
   );
 }

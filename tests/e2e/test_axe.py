@@ -1,0 +1,100 @@
+"""No serious fault of accessibility, as axe-core finds them, on the pages as somebody uses them; in dark and in light."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.backend.server_process import ServerProcess, process
+from tests.conftest import ROOT
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import ready
+
+pytestmark = pytest.mark.e2e
+
+AXE = ROOT / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """async () => {
+  const told = await axe.run(document, { resultTypes: ['violations'] });
+  return told.violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\\n${failureSummary}`));
+}"""
+
+
+@pytest.fixture(scope="module")
+def viewing(recording: Recording) -> Iterator[ServerProcess]:
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        yield server.wait_ready()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    path = Path(AXE)
+    if not path.exists():
+        pytest.skip("no axe-core: npm ci in frontend installs it (make setup)")
+    return path.read_text()
+
+
+def press(*keys: str) -> Callable[[Page], None]:
+    def act(page: Page) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+
+    return act
+
+
+def sessions(page: Page) -> None:
+    page.keyboard.press("o")
+    expect(page.locator(".landing tbody tr").first).to_be_visible()
+
+
+def tour(page: Page) -> None:
+    page.keyboard.press("Control+k")
+    page.keyboard.type("notes")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Tour")).to_be_visible()
+
+
+STATES: dict[str, Callable[[Page], None]] = {
+    "session": press(),
+    "sessions": sessions,
+    "each panel": press(),
+    "palette": press("Control+k"),
+    "keys": press("?"),
+    "tour": tour,
+    "nothing selected": press("Escape"),
+}
+SMALL = ("session", "palette")
+
+
+def faults(page: Page, axe: str) -> list[str]:
+    if not page.evaluate("typeof axe === 'object'"):
+        page.evaluate(axe)
+    found: list[str] = page.evaluate(RUN)
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+def test_axe_finds_no_serious_fault(
+    scheme: str, viewing: ServerProcess, recording: Recording, open_page: Pages, axe: str, size: str
+) -> None:
+    sequence, _, _, block = max(recording.state_after(100)["tables"])
+    place = f"{viewing.url}/?session={recording.session}&step=100&block={block}&seq={sequence}"
+    found: dict[str, list[str]] = {}
+    states = STATES if size == "full" else SMALL if scheme == "dark" else SMALL[:1]
+    for name in states:
+        page = open_page(place, 1280, 720, color_scheme=scheme)
+        ready(page)
+        expect(page.locator(".inspector .big").first).to_be_visible()
+        STATES[name](page)
+        panels = page.locator(".panel [role=tab]").all() if name == "each panel" else []
+        for panel in panels:
+            panel.click()
+            page.wait_for_timeout(100)
+            if told := faults(page, axe):
+                found[panel.inner_text()] = told
+        if not panels and (told := faults(page, axe)):
+            found[name] = told
+        page.close()
+    assert found == {}, "\n\n".join(f"{name}: {told}" for name, each in found.items() for told in each)
