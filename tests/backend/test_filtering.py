@@ -1,5 +1,7 @@
 """The language of filters: what is printed is read as the same, and both languages read it alike."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +21,7 @@ from kvarium.filtering.terms import (
     Term,
     Times,
 )
-from tests.vectors.filters import PATH, vectors
+from tests.vectors.filters import EVENTS, PATH, events, vectors
 
 number = st.integers(0, 10**15 - 1)
 text = st.text(min_size=1, max_size=12) | st.text('r17.,-": \\none\t', min_size=1, max_size=8)
@@ -94,6 +96,11 @@ def test_any_text_is_read_or_told_what_is_wrong_with_it_and_where(typed: str) ->
 
 def test_the_stored_vectors_are_what_is_read_now() -> None:
     assert PATH.read_text() == vectors(), "run: python -m tests.vectors.filters"
+
+
+def test_the_stored_vectors_are_what_is_found_now() -> None:
+    assert EVENTS.read_text() == events(), "run: python -m tests.vectors.filters"
+    assert all(json.loads(EVENTS.read_text()).values())
 
 
 def test_a_clock_without_a_day_is_the_first_one_that_ends_after_the_session_began() -> None:

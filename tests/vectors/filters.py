@@ -9,12 +9,22 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 
+from kvarium.filtering.matching import Matcher, Whose
 from kvarium.filtering.printing import print_filter
 from kvarium.filtering.reading import UnreadableFilterError, read_filter
+from kvarium.filtering.search import generations_of
+from kvarium.filtering.sheet import Owners, Sheet
 from kvarium.filtering.terms import plain
+from kvarium.heads import stored_head
+from kvarium.recording.reader import Frame
+from kvarium_ledger import codec
+from kvarium_ledger.decisions import Submitted
 
-PATH: Final = Path(__file__).parent / "filters.json"
+FOLDER: Final = Path(__file__).parent
+PATH: Final = FOLDER / "filters.json"
+EVENTS: Final = FOLDER / "events.json"
 
 TEXTS: Final = (
     "",
@@ -117,5 +127,64 @@ def vectors() -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
+MATCHED: Final = (
+    "",
+    "op:evict,copy",
+    "-op:any",
+    "op:any -op:fill,cache",
+    "decision:preempted,finished",
+    "cause:prefix_hit,fork",
+    "-cause:prefill op:allocate",
+    "block:3 -op:fill",
+    "block:5#2,7#1",
+    "block:..4",
+    "owner:r2",
+    "owner:r1.1,r4.0",
+    "owner:mix-3",
+    "owner:none",
+    "-owner:r1 decision:any",
+    "seq:3..5 op:share",
+    "content:4..9",
+    "step:5..9 record:..16",
+    "-step:3.. decision:any",
+    "time:..2ms op:free",
+    "hit",
+    "prefix -evict",
+    "decision:finished length",
+    "MIX-2",
+)
+
+
+def events() -> str:
+    """The file of what is found."""
+    frames = [
+        Frame(stored_head(frame), frame) for frame in codec.unpack((FOLDER / "engine.frames").read_bytes())
+    ]
+    sheet = Sheet(frames, "the vector")
+    owners = Owners()
+    owners.learn(sheet.steps)
+    columns = sheet.columns
+    blocks = np.unique(np.concatenate((columns.block, columns.source)))
+    generations = generations_of(sheet, blocks, np.zeros(len(blocks), dtype=np.int64))
+    names = {
+        decided.decision.request: decided.decision.name
+        for decided in sheet.decisions
+        if isinstance(decided.decision, Submitted)
+    }
+    of = {sequence: (int(request), int(index)) for sequence, (request, index) in enumerate(owners.all.T)}
+    found = {}
+    for typed in MATCHED:
+        matcher = Matcher(read_filter(typed), Whose(lambda requests: names), 0)
+        hits = np.flatnonzero(matcher.operations(sheet, owners.of(columns.sequence), generations)).tolist()
+        places = [[int(sheet.record[at]), int(sheet.index[at])] for at in hits]
+        places += [
+            [each.place.record, each.place.index] for each in sheet.decisions if matcher.decision(each, of)
+        ]
+        found[typed] = sorted(places)
+    lines = [f"{json.dumps(typed)}: {json.dumps(places)}" for typed, places in found.items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 if __name__ == "__main__":
     PATH.write_text(vectors())
+    EVENTS.write_text(events())

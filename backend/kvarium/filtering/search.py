@@ -231,7 +231,7 @@ class Searcher:
             base = None
         generations = np.full((2, len(sheet.columns)), -1, dtype=np.int64)
         if base is not None:
-            generations = _generations(sheet, blocks, base)
+            generations = generations_of(sheet, blocks, base)
         known = Known(sheet, owners.of(sheet.columns.sequence), generations)
         with self._lock:
             self._knowns[key] = known
@@ -317,7 +317,7 @@ def _indexes(sheet: Sheet, known: Known) -> dict[int, tuple[int, int]]:
     return found
 
 
-def _generations(sheet: Sheet, blocks: np.ndarray, base: np.ndarray) -> np.ndarray:
+def generations_of(sheet: Sheet, blocks: np.ndarray, base: np.ndarray) -> np.ndarray:
     """``[2, operations] int64``: generations of the blocks, and of copies' sources, from those before the chunk."""
     columns = sheet.columns
     copies = np.flatnonzero(columns.mask(Operation.copy))

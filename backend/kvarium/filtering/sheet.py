@@ -87,6 +87,11 @@ class Owners:
                 if isinstance(decision, SequenceCreated):
                     self.put(decision.sequence, decision.request, decision.index)
 
+    @property
+    def all(self) -> np.ndarray:
+        """``[2, sequences] int64``: requests and indexes of all sequences that there may be."""
+        return self._columns
+
     def of(self, sequence: np.ndarray) -> np.ndarray:
         """``[2, n] int64``: requests and indexes of sequences (``[n] u32``)."""
         known = sequence < self._columns.shape[1]

@@ -10,7 +10,7 @@ const SAMES: readonly Same[] = ['block', 'request', 'kind'];
 const KEYS: Readonly<Record<Same, readonly [string, string]>> = {
   block: ['', ''],
   request: ['', ''],
-  kind: ['K', 'k'],
+  kind: ['(', ')'],
 };
 
 function Steps({ same }: { readonly same: Same }) {

@@ -161,11 +161,7 @@ export class Publisher {
     if (!navigator.moving && !this.hasPicture) texts.catchUp();
     let more = false;
     if (this.wants.events !== null)
-      more = this.events.work(
-        fold,
-        deadline,
-        this.session.mode !== 'follow' && this.session.navigator.moving,
-      );
+      more = this.events.work(fold, deadline, this.session.mode !== 'follow' && navigator.moving);
     const request = this.lookAtSelection();
     let looking = false;
     if (this.wants.selection.block !== null) looking = this.biography.work(fold, deadline);

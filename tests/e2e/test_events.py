@@ -1,0 +1,126 @@
+"""The list of events: what meets a filter, found anywhere, and from one event to the next."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from kvarium.recording.fast_forward import join_operations
+from kvarium_ledger import codec
+from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.operations import Cause, Operation
+from kvarium_ledger.records import Step
+from tests.backend.server_process import ServerProcess, process
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import ready, same, state, until
+
+pytestmark = pytest.mark.e2e
+
+
+@pytest.fixture(scope="module")
+def viewing(recording: Recording) -> Iterator[ServerProcess]:
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        yield server.wait_ready()
+
+
+@pytest.fixture(scope="module")
+def operations(recording: Recording) -> OperationColumns:
+    """Every operation of the recording: the place of each is its number."""
+    records = (codec.open_frame(frame) for frame in recording.frames)
+    return OperationColumns.decode(
+        join_operations([record.operations for record in records if isinstance(record, Step)])
+    )
+
+
+def shown(page: Page) -> list[int]:
+    """The operations in the list, each once the view can go behind it."""
+    titles = page.locator(".event .goes[title^='Go to behind operation']")
+    told = titles.evaluate_all("each => each.map(one => one.title)")
+    return [int(re.sub(r"\D", "", title.split("·")[0])) for title in told]
+
+
+def wait_shown(page: Page, right: list[int]) -> list[int]:
+    """Wait until the list shows a run of ``right`` and nothing else; those that it shows."""
+    runs = {value: at for at, value in enumerate(right)}
+    for _ in range(400):
+        found = shown(page)
+        if found and found[0] in runs and right[runs[found[0]] :][: len(found)] == found:
+            return found
+        page.wait_for_timeout(25)
+    raise AssertionError(f"{shown(page)} are no run of the {len(right)} operations that meet the filter")
+
+
+def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
+    viewing: ServerProcess, recording: Recording, operations: OperationColumns, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100&centre=events")
+    ready(page)
+    wait_shown(page, list(range(len(operations))))
+    field = page.get_by_role("combobox", name="Filter of events")
+    page.keyboard.press("/")
+    expect(field).to_be_focused()
+    # What can't be read is told at its character, and the list stays.
+    before = shown(page)
+    page.keyboard.type("op:evcit")
+    expect(page.get_by_role("alert")).to_contain_text(
+        "At character 4: “op:evcit” — no such operation; did you mean evict?"
+    )
+    assert shown(page) == before
+    # Completion, by keys alone: the operations stand there with their counts.
+    field.fill("op:")
+    evicts = operations.mask(Operation.evict)
+    evictions = np.flatnonzero(evicts).tolist()
+    option = page.locator(".offers").get_by_role("option", name=re.compile("^evict"))
+    expect(option).to_have_text(f"evict{len(evictions):,}".replace(",", "\u202f"))
+    page.keyboard.type("ev")
+    page.keyboard.press("ArrowDown")
+    expect(option).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("op:evict ")
+    page.keyboard.type("cause:alloc")
+    page.keyboard.press("Tab")
+    expect(field).to_have_value("op:evict cause:allocate ")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Enter")
+    right = np.flatnonzero(evicts & (operations.cause == int(Cause.allocate))).tolist()
+    wait_shown(page, right)
+    until(page, "new URLSearchParams(location.search).get('filter') === 'op:evict cause:allocate'")
+    # Another one, and Back to this one; both are offered again.
+    field.fill("decision:preempted")
+    page.keyboard.press("Enter")
+    until(page, "new URLSearchParams(location.search).get('filter') === 'decision:preempted'")
+    page.keyboard.press("Escape")
+    page.go_back()
+    expect(field).to_have_value("op:evict cause:allocate")
+    wait_shown(page, right)
+    # The strip leads anywhere: to the end of the session.
+    strip = page.get_by_role("scrollbar", name="The place in the session")
+    box = strip.bounding_box()
+    assert box is not None
+    strip.click(position={"x": 5, "y": box["height"] * 0.9})
+    until(page, "op => Number(document.querySelector('[role=scrollbar]').ariaValueNow) > op", right[-1] * 0.7)
+    found = wait_shown(page, right)
+    # A click goes there and selects the block; keys and buttons lead on from it.
+    page.locator(".event .what").first.click()
+    ready(page)
+    same(state(page), recording.state_behind(found[0]))
+    block = int(operations.block[found[0]])
+    until(page, "block => new URLSearchParams(location.search).get('block') === String(block)", block)
+    later = evictions[evictions.index(found[0]) + 1]
+    page.keyboard.press(")")
+    until(page, "op => window.kvarium.position().op === op + 1", later)
+    page.keyboard.press("(")
+    until(page, "op => window.kvarium.position().op === op + 1", found[0])
+    copied = np.flatnonzero(operations.mask(Operation.copy))[operations.source == block]
+    of_block = np.union1d(np.flatnonzero(operations.block == block), copied).tolist()
+    earlier = of_block[of_block.index(found[0]) - 1]
+    page.get_by_role("button", name="Previous event of the same block").click()
+    until(page, "op => window.kvarium.position().op === op + 1", earlier)
+    # Nothing meets it: it is said once all is searched.
+    field.fill("block:1 block:2")
+    expect(page.get_by_text("Nothing in this session meets this filter.")).to_be_visible()
+    field.fill("")
+    options = page.locator(".offers").get_by_role("option")
+    expect(options.nth(0)).to_contain_text("used before")
