@@ -230,6 +230,11 @@ export class Head {
     this.live?.restart();
   }
 
+  /** The last record that is here, or while nothing comes, that there is: the server may know of more that are on their way. */
+  get lastHere(): number {
+    return this.link !== 'replay' && this.fold.loaded ? this.fold.record : this.lastRecord;
+  }
+
   // -- the end ------------------------------------------------------------------------------------------------------
 
   private end(how: 'ended' | null): void {

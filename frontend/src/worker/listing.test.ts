@@ -141,6 +141,9 @@ test('a window is a part of all that meets the filter, wherever it is and whoeve
         const begin = first === undefined ? 0 : all.findIndex((row) => comparePlaces(row, first) === 0);
         expect(places(list.rows)).toEqual(places(all.slice(begin, begin + list.rows.length)));
         expect(list.rows.length >= Math.min(before, list.begins ? 0 : before)).toBe(true);
+        list.rows.forEach(({ generation }, i) => {
+          if (generation !== null) expect(generation).toBe(all[begin + i]!.generation);
+        });
         if (list.begins) expect(begin).toBe(0);
         if (list.ends && first !== undefined) expect(begin + list.rows.length).toBe(all.length);
         if (op === null) {

@@ -145,20 +145,35 @@ export class Listing {
       const at = this.indexOf(anchor);
       const isEnd = this.high.record > this.lastRecord();
       if (!isEnd && (comparePlaces(this.high, anchor) < 0 || this.rows.length - at < this.wish.after)) {
-        if (!this.extend('later')) return false;
+        if (!this.extend('later', fold)) return false;
       } else if (!this.begins && at < this.wish.before) {
-        if (!this.extend('earlier')) return false;
+        if (!this.extend('earlier', fold)) return false;
       } else return false;
     } while (performance.now() < deadline);
     return true;
   }
 
   /** Read the next record here, or ask the server for a page; true: there may be more to read here at once. */
-  private extend(direction: Direction): boolean {
+  private extend(direction: Direction, fold: Fold): boolean {
     if (this.pending !== null || this.fault !== null) return false;
+    if (direction === 'later' && this.lives.high === null) this.rejoin(fold);
     if (this.readHere(direction)) return true;
     void this.fetch(direction);
     return false;
+  }
+
+  /** What was asked for has come up to records that lead to the view from here: lives are known again, on the way back from it. */
+  private rejoin(fold: Fold): void {
+    const { record } = this.high;
+    const isNear = record <= fold.record && fold.record - record <= MOST_BEHIND && fold.rest === 0;
+    if (!isNear || !this.history.holds(record - 1, fold.record)) return;
+    const lives = new Lives(fold.blocks.generation.slice());
+    for (let at = fold.record; at >= record; at--) {
+      const opened = openFrame(this.history.get(at)!);
+      if (opened.type === 'gap') return;
+      if (opened.type === 'step') passBack(opened, lives);
+    }
+    this.lives.high = lives;
   }
 
   private readHere(direction: Direction): boolean {
@@ -167,7 +182,7 @@ export class Listing {
     const edge = isLater ? this.high : this.low;
     const record = isLater ? edge.record : edge.record - 1;
     const frame = this.history.get(record);
-    if (lives === null || edge.index > 0 || frame === undefined) return false;
+    if (lives === null || frame === undefined || (edge.index > 0 && !isLater)) return false;
     let rows: EventRow[] = [];
     try {
       const opened = openFrame(frame);
@@ -176,6 +191,7 @@ export class Listing {
         if (!this.knowsAll(opened)) return false;
         if (!isLater) passBack(opened, lives);
         rows = rowsOf(opened, this.isWanted, this.memory, lives);
+        if (isLater && edge.index > 0) rows = rows.filter(({ index }) => index >= edge.index);
         if (!isLater) passBack(opened, lives);
       } else if (opened.type === 'gap') {
         // Behind it nobody knows the lives.

@@ -72,7 +72,7 @@ export class Publisher {
       session.series,
       session.requests,
       session.origin,
-      () => session.head.lastRecord,
+      () => session.head.lastHere,
       () => session.changed(),
     );
     this.biography = new Scan(session.history, session.memory, [], 200, 1);
