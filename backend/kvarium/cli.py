@@ -5,7 +5,7 @@ import errno
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import typer.core
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class _Commands(typer.core.TyperGroup):
     """The commands. Where a value is none for its option, the message repeats it: Typer's own says only what it should have been."""
 
-    def invoke(self, ctx: typer.Context) -> object:
+    def invoke(self, ctx: Any) -> Any:  # Typer has its own click, whose types are private
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

@@ -18,7 +18,7 @@ import {
 } from './clock';
 import { isEmbedded } from './embedded';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
-import { stepToSame } from './eventSteps';
+import { selectedEvent, stepToSame } from './eventSteps';
 import {
   CENTRE_KEYS,
   CENTRE_PANELS,

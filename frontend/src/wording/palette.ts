@@ -24,6 +24,7 @@ export const palette = {
     noControl: 'the engine behind this session does not take commands',
     noCache: 'there is no prefix cache to reset',
     noChange: 'select a block or a request first',
+    noEvent: 'click an event in the list first',
     noFilter: 'no panel that is shown has a filter',
     notHere: 'in a session only',
     nothingSelected: 'nothing is selected',
