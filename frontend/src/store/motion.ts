@@ -4,7 +4,7 @@
  */
 
 import { addPainter, reducedMotion } from './frame';
-import { movedSurface } from './surfaces';
+import { movedElement, surfaceAt } from './surfaces';
 
 export type Motion = 'zoomIn' | 'zoomOut' | 'panLeft' | 'panRight';
 
@@ -19,6 +19,8 @@ const LONGEST_FRAME = 60;
 const STEP = 160;
 
 interface Press {
+  /** What had the focus or the pointer when the key went down: it alone is moved, though the focus goes on. */
+  readonly element: Element | null;
   readonly from: number;
   isHeld: boolean;
 }
@@ -27,8 +29,8 @@ const presses = new Map<Motion, Press>();
 let before = 0;
 let stop: (() => void) | null = null;
 
-function move(motion: Motion, ms: number): void {
-  const surface = movedSurface();
+function move(element: Element | null, motion: Motion, ms: number): void {
+  const surface = surfaceAt(element);
   const seconds = ms / 1000;
   if (motion === 'zoomIn') surface?.zoom?.(ZOOM_A_SECOND ** seconds);
   else if (motion === 'zoomOut') surface?.zoom?.(ZOOM_A_SECOND ** -seconds);
@@ -40,7 +42,7 @@ function paint(): boolean {
   const ms = Math.min(LONGEST_FRAME, now - before);
   before = now;
   for (const [motion, press] of presses) {
-    move(motion, ms);
+    move(press.element, motion, ms);
     if (!press.isHeld && now - press.from >= LEAST) presses.delete(motion);
   }
   if (presses.size > 0) return true;
@@ -52,7 +54,7 @@ function paint(): boolean {
 /** A key went down, or repeats. */
 export function press(motion: Motion): void {
   if (reducedMotion()) {
-    move(motion, STEP);
+    move(movedElement(), motion, STEP);
     return;
   }
   const held = presses.get(motion);
@@ -61,7 +63,7 @@ export function press(motion: Motion): void {
     return;
   }
   if (presses.size === 0) before = performance.now();
-  presses.set(motion, { from: performance.now(), isHeld: true });
+  presses.set(motion, { element: movedElement(), from: performance.now(), isHeld: true });
   stop ??= addPainter(paint);
 }
 

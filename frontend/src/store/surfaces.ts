@@ -35,11 +35,16 @@ export function addSurface(element: Element, surface: Surface): () => void {
   };
 }
 
-/** The one that W, A, S and D move: of those that had neither pointer nor focus yet, the first. */
-export function movedSurface(): Surface | null {
-  if (latest !== null) return surfaces.get(latest) ?? null;
-  for (const surface of surfaces.values()) if (surface.zoom !== undefined) return surface;
+/** Where the one stands that W, A, S and D move: of those that had neither pointer nor focus yet, the first. */
+export function movedElement(): Element | null {
+  if (latest !== null) return latest;
+  for (const [element, surface] of surfaces) if (surface.zoom !== undefined) return element;
   return null;
+}
+
+/** What stands there now, as it was last added. */
+export function surfaceAt(element: Element | null): Surface | null {
+  return element === null ? null : (surfaces.get(element) ?? null);
 }
 
 export function revealSelection(): void {

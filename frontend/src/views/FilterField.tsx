@@ -118,9 +118,11 @@ export function FilterField() {
       settle();
       close();
     } else if (key === 'Escape' && isOpen) {
+      close();
+      // Where nothing is typed, the same key leaves the field.
+      if (typed === '') return;
       event.preventDefault();
       event.stopPropagation();
-      close();
     }
   };
   return (

@@ -25,7 +25,9 @@ export function Splitter({ panel, side }: Props) {
   useEffect(() => {
     const element = own.current!.parentElement!;
     const measure = (): void => {
-      const around = element.parentElement!;
+      const around = element.parentElement;
+      // What is taken out of the page is told of once more.
+      if (around === null) return;
       setSize(isUpright ? element.offsetWidth : element.offsetHeight);
       setRoom(isUpright ? around.offsetWidth : around.offsetHeight);
     };

@@ -56,7 +56,8 @@ function Row({ row, slots, top, height }: RowProps) {
   const hot = hotBlocks(hover.value.block, selection.value.block);
   const holds = slots.some((slot) => !('more' in slot) && hot.has(slot.block));
   const isPrefill = row.tokens < row.prompt;
-  const doing = isPrefill ? text.tables.prefill(row.tokens, row.prompt) : text.tables.decode;
+  const work = isPrefill ? text.tables.prefill(row.tokens, row.prompt) : text.tables.decode;
+  const doing = row.copies.includes(row.length - 1) ? `${work} · ${text.tables.copied}` : work;
   const tokens = text.tables.tokens(row.tokens);
   return (
     <div
@@ -65,15 +66,12 @@ function Row({ row, slots, top, height }: RowProps) {
       role="option"
       tabIndex={-1}
       aria-selected={selected}
-      aria-label={text.tables.row(row.label, doing, tokens, spoken(slots))}
+      aria-label={text.tables.row([row.label, doing, row.name, tokens, spoken(slots)])}
       data-sequence={row.sequence}
     >
       <div class="title">
         <span class="id">{row.label}</span>
-        <span class="doing">
-          {doing}
-          {row.copies.includes(row.length - 1) && ` · ${text.tables.copied}`}
-        </span>
+        <span class="doing">{doing}</span>
         <span class="username" title={row.name}>
           {row.name}
         </span>
