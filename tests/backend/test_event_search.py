@@ -21,7 +21,7 @@ from tests.backend.test_block_operations import write
 
 Told = dict[str, Any]
 LONG = 60.0
-LAST = 160
+LAST = 100
 """The last record of the recording without an index."""
 
 
@@ -113,7 +113,9 @@ def test_what_is_found_is_what_a_look_at_every_event_finds(
     right = [row for row in everything if EXAMPLES[typed](row)]
     assert right
     begin = [row for row in right if row["record"] <= LAST]
-    for each, rows in ((coarse, right), (searcher, begin)):
+    # Of what most events meet, a part is enough.
+    wholes = [(coarse, right)] if len(right) < 4000 else []
+    for each, rows in [*wholes, (searcher, begin)]:
         assert walk(each, typed, "later") == rows
         assert walk(each, typed, "earlier") == rows
 
