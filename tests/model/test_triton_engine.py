@@ -17,6 +17,9 @@ from tests.model.architectures import EXACT
 from tests.model.paged import Paged, random_prompt
 from tests.model.tiny import made
 
+pytestmark = pytest.mark.timeout(1800)
+"""In full size a test interprets some thousand programs of 10 ms, of a processor that others use too."""
+
 Run = tuple[list[list[list[int]]], Counter[tuple[str, str]]]
 
 

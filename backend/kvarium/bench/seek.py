@@ -10,20 +10,18 @@ The parts run one after the other, each with a server of its own that has read n
 import http.client
 import json
 import random
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import typer
 
-from kvarium.errors import InvalidValueError, KvariumError
+from kvarium.bench.options import Note, note_of, size_named
+from kvarium.errors import KvariumError
 from kvarium.recording_options import AsJson, reading, say
-
-Note = Callable[[str], None]
 
 _AS_THE_PAGE = f"ahead_bytes={256 << 10}&contents=none"
 """What the page asks for beside the step that it wants."""
@@ -60,14 +58,8 @@ def seek(
     as_json: AsJson = False,
 ) -> None:
     """Measure seeks; what is not measured is null, and standard error says why."""
-    if size not in SIZES:
-        raise InvalidValueError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-    found = measure(SIZES[size], _note)
+    found = measure(size_named(size, SIZES), note_of("seek"))
     say(json.dumps(found) if as_json else table(found))
-
-
-def _note(line: str) -> None:
-    print(f"kvarium bench seek: {line}", file=sys.stderr, flush=True)
 
 
 def measure(size: Size, note: Note) -> dict[str, Any]:

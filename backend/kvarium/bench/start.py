@@ -14,13 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from kvarium.errors import InvalidValueError, KvariumError
+from kvarium.bench.options import Note, note_of, size_named
+from kvarium.errors import KvariumError
 from kvarium.recording_options import AsJson, say
 
 
@@ -60,17 +61,11 @@ def start(
     as_json: AsJson = False,
 ) -> None:
     """Measure the start-up."""
-    if size not in SIZES:
-        raise InvalidValueError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-    found = measure(model, SIZES[size], _note)
+    found = measure(model, size_named(size, SIZES), note_of("start"))
     say(json.dumps(found) if as_json else table(found))
 
 
-def _note(line: str) -> None:
-    print(f"kvarium bench start: {line}", file=sys.stderr, flush=True)
-
-
-def measure(model: str, size: Size, note: Callable[[str], None]) -> dict[str, Any]:
+def measure(model: str, size: Size, note: Note) -> dict[str, Any]:
     """Medians of the rounds, and the rounds. Raises :class:`KvariumError` where the imports fail or no engine gets ready."""
     for _ in range(size.warming):
         _round(model)

@@ -10,21 +10,18 @@ The parts run one after the other. A recording is made once, and kept; all other
 
 import contextlib
 import json
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from kvarium.errors import InvalidValueError
+from kvarium.bench.options import Note, note_of, size_named
 from kvarium.recording_options import AsJson, say
 
 if TYPE_CHECKING:
     from kvarium.recording.reader import Reader
-
-Note = Callable[[str], None]
 
 
 class Size(NamedTuple):
@@ -58,14 +55,8 @@ def stream(
     as_json: AsJson = False,
 ) -> None:
     """Measure the stream; what is not measured is null, and standard error says why."""
-    if size not in SIZES:
-        raise InvalidValueError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-    found = measure(SIZES[size], _note)
+    found = measure(size_named(size, SIZES), note_of("stream"))
     say(json.dumps(found) if as_json else table(found))
-
-
-def _note(line: str) -> None:
-    print(f"kvarium bench stream: {line}", file=sys.stderr, flush=True)
 
 
 def measure(size: Size, note: Note) -> dict[str, Any]:

@@ -84,8 +84,8 @@ PARTS = (
 )
 """In this order: what is wrong shows before what is slow. Their budgets together are more than the whole may take, as most need less."""
 
-START_S = 60.0
-"""How long a worker may take to import torch and transformers."""
+START_S = 150.0
+"""How long a worker may take to import torch and transformers: from a cold or distant disk it is minutes, and the next one would not be faster."""
 TOTAL_S = 285.0
 """The whole check; what is not begun by then is told as not run."""
 
