@@ -11,7 +11,9 @@
  * A part is zlib's bytes in base64. It is opened when somebody looks at it, and a few are kept open.
  */
 
+import { Contents } from '../ledger/contents';
 import { openFrame, unpackFrames } from '../ledger/frame';
+import { NONE } from '../ledger/generated/constants';
 import { peekFrame } from '../ledger/peek';
 import type { RequestMemory } from '../ledger/requests';
 import { EmbeddedEvents } from './embeddedEvents';
@@ -19,7 +21,7 @@ import type { EventPage, EventQuery } from './eventPage';
 import { Interned } from './interned';
 import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
-import { type Requests, ServerError, type SessionFacts } from './source';
+import { type RecordedContent, type Requests, ServerError, type SessionFacts } from './source';
 import { type FrameOf, readTold } from './telling';
 import type { Told } from './told';
 
@@ -207,7 +209,7 @@ export class EmbeddedRequests implements Requests {
     return frames;
   }
 
-  /** Every keyframe in a page tells it, so that nothing is left to be asked for. */
+  /** Every keyframe in a page tells it already. */
   async lineage(): Promise<Uint8Array[]> {
     return [];
   }
@@ -239,9 +241,10 @@ export class EmbeddedRequests implements Requests {
     return this.search.page(query, memory);
   }
 
-  async contents(ids: readonly number[]): Promise<{ content: number; tokens: number[] | null }[]> {
+  async contents(ids: readonly number[]): Promise<RecordedContent[]> {
     const { contents, block_size } = await this.theIndex();
     const interned = new Interned(block_size);
+    const parents = new Contents();
     for (const { content, tokens } of (await this.whatWasBefore()).contents)
       if (ids.includes(content)) interned.set(content, Uint32Array.from(tokens));
     const wanted = new Set<number>();
@@ -253,14 +256,22 @@ export class EmbeddedRequests implements Requests {
       for await (const { type, record, bytes } of this.after(contents.first_record[place]! - 1)) {
         // A step's text is the record behind it.
         if (record > contents.last_record[place]! + 1) break;
-        const opened = type === 'text' ? openFrame(bytes) : null;
+        const opened = type === 'text' || type === 'step' ? openFrame(bytes) : null;
         if (opened?.type === 'text') interned.note(opened);
+        else if (opened?.type === 'step') parents.add(opened.contents);
       }
     }
-    return ids
-      .map((content) => ({ content, tokens: interned.get(content) }))
-      .filter(({ tokens }) => tokens !== undefined)
-      .map(({ content, tokens }) => ({ content, tokens: Array.from(tokens!) }));
+    return ids.flatMap((content) => {
+      const tokens = interned.get(content);
+      const parent = parents.parent(content);
+      if (tokens === undefined && parent === undefined) return [];
+      return {
+        content,
+        tokens: tokens === undefined ? null : Array.from(tokens),
+        // Left out where it is not known.
+        ...(parent === undefined ? {} : { parent: parent === NONE ? null : parent }),
+      };
+    });
   }
 
   async transcript(request: number): Promise<Told> {

@@ -297,7 +297,7 @@ export class Publisher {
     const due = this.tree.due(fold, now);
     if (!this.forced && due !== 0 && (due !== null || !has)) return null;
     this.tree.update(fold, wants.tree, now);
-    if (this.tree.trie.unknown > 0) this.lineage.want(fold.step);
+    this.lineage.want(fold.step, this.tree.trie.missing);
     const { texts, traces } = session;
     return treeAnswer(fold, this.tree, wants.tree, wants.selection.block, {
       texts,

@@ -26,7 +26,7 @@ export interface SessionFacts {
 /** A content as it is recorded. */
 export interface RecordedContent {
   readonly content: number;
-  /** null: it is the first of a prompt; left out where every keyframe tells it. */
+  /** null: it is the first of a prompt; left out where it is not known. */
   readonly parent?: number | null;
   /** null: text is not recorded. */
   readonly tokens: number[] | null;

@@ -3,7 +3,12 @@
 import type { Contents } from '../../ledger/contents';
 import { NONE } from '../../ledger/generated/constants';
 
+/** Not more than these are remembered as missing: of so many all is asked for at once. */
+export const MANY_MISSING = 200;
+
 export class Depths {
+  /** Contents that were met of which it is not known what they follow (one more than {@link MANY_MISSING} at most). */
+  readonly missing = new Set<number>();
   private known = new Uint32Array(0);
 
   /** Contents from the beginning of the prompt to this one, both included; 0: that is not known. */
@@ -20,6 +25,7 @@ export class Depths {
     let at = content;
     while (known[at] === 0) {
       const parent = contents.parent(at);
+      if (parent === undefined && this.missing.size <= MANY_MISSING) this.missing.add(at);
       if (parent === undefined || (parent !== NONE && parent >= at)) return 0;
       path.push(at);
       if (parent === NONE) break;

@@ -113,6 +113,11 @@ export class Trie {
     return this.words.blocksBelow;
   }
 
+  /** Contents, held or above one that is, of which it is not known what they follow; of many some. */
+  get missing(): ReadonlySet<number> {
+    return this.depths.missing;
+  }
+
   /** The node of a content; `NO_NODE`: no block holds it. */
   nodeOf(content: number): number {
     const found = content < this.index.length ? this.index[content]! : 0;
@@ -210,6 +215,7 @@ export class Trie {
     children.fill(0, 0, size);
     this.unreachable = 0;
     this.unknown = 0;
+    this.depths.missing.clear();
     for (let node = 0; node < size; node++) {
       const c = content[node]!;
       const before = contents.parent(c);
