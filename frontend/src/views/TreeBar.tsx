@@ -15,9 +15,11 @@ export function TreeBar() {
   const typed = treeFind.value;
   return (
     <div class="filters treebar" role="toolbar" aria-label={words.find}>
-      <input
-        type="search"
+      {/* Of several lines, as prompts are. */}
+      <textarea
         class="find"
+        rows={1}
+        spellcheck={false}
         data-filter
         disabled={!hasText}
         aria-label={words.find}
@@ -27,9 +29,6 @@ export function TreeBar() {
           treeFind.value = event.currentTarget.value;
         }}
       />
-      <span class={`found num ${found !== null && !found.isWhole ? 'warn' : 'dim'}`} role="status">
-        {found !== null && typed.trim() !== '' && words.found(found, typed, told?.block_size ?? 1)}
-      </span>
       <span class="space" />
       <span class="dim">{words.sort}</span>
       <div class="segments">
@@ -48,6 +47,9 @@ export function TreeBar() {
           </button>
         ))}
       </div>
+      <span class={`found num ${found !== null && !found.isWhole ? 'warn' : 'dim'}`} role="status">
+        {found !== null && typed.trim() !== '' && words.found(found, typed, told?.block_size ?? 1)}
+      </span>
     </div>
   );
 }
