@@ -8,7 +8,7 @@ const n = integer;
 
 /** How many blocks go before one in the free queue. */
 function place(rank: number): string {
-  return rank === 0 ? 'next to go' : `${n(rank)} before it`;
+  return rank === 0 ? 'next to go' : `${n(rank)} ahead`;
 }
 
 export const tree = {
