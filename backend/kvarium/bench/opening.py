@@ -15,7 +15,7 @@ from kvarium.bench.main_thread import percentiles
 from kvarium.bench.viewed import viewed
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Request, Response
+    from playwright.sync_api import Page, Request
 
 _STEPS_BACK = 20
 _CHANGES = 20
@@ -35,6 +35,10 @@ _WHEN_OPENED = """seconds => Promise.race([
   window.kvariumOpened,
   new Promise((_, reject) => setTimeout(() => reject(new Error(`the page was not open within ${seconds} s`)), seconds * 1000)),
 ])"""
+
+_WEIGHT = """() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+  .filter(({ name }) => !new URL(name).pathname.startsWith('/api/'))
+  .reduce((bytes, { encodedBodySize }) => bytes + encodedBodySize, 0)"""
 
 _PRESSED = """key => new Promise((resolve) => {
   const before = window.kvarium.mapShown();
@@ -68,27 +72,17 @@ def measure_opening(file: Path, session: str, block: int) -> Opened:
         viewed(file, Path(folder)) as url,
         open_page() as (_, page),
     ):
-        answers: list[Response] = []
-        page.context.on("response", lambda answer: answers.append(answer))
         page.add_init_script(f"({_OPENED})()")
         address = f"{url}/?session={session}"
         page.goto(address)
         require_page(page)
         open_ms = float(page.evaluate(_WHEN_OPENED, ANSWER_SECONDS))
-        weight = sum(_body_bytes(answer) for answer in answers if not _is_api(answer.url))
+        weight = int(page.evaluate(_WEIGHT))
         page.evaluate(READY, ANSWER_SECONDS)
         page.wait_for_timeout(1000)
         return Opened(
             round(open_ms), round(weight / 1000, 1), _scrub(page), _changes(page, f"{address}&block={block}")
         )
-
-
-def _is_api(url: str) -> bool:
-    return urlsplit(url).path.startswith("/api/")
-
-
-def _body_bytes(answer: "Response") -> int:
-    return int(answer.request.sizes()["responseBodySize"])
 
 
 def _scrub(page: "Page") -> int:

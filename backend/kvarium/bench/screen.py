@@ -8,18 +8,15 @@ The parts run one after the other. The map is drawn by the CPU (software GL), so
 """
 
 import json
-import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from kvarium.errors import InvalidValueError
+from kvarium.bench.options import Note, note_of, size_named
 from kvarium.recording_options import AsJson, say
-
-Note = Callable[[str], None]
 
 OPERATIONS_PER_S = 20_000
 
@@ -57,14 +54,8 @@ def screen(
     as_json: AsJson = False,
 ) -> None:
     """Measure the page; what is not measured is null, and standard error says why."""
-    if size not in SIZES:
-        raise InvalidValueError(f"--size is {' or '.join(SIZES)}, not {size!r}")
-    found = measure(SIZES[size], _note)
+    found = measure(size_named(size, SIZES), note_of("screen"))
     say(json.dumps(found) if as_json else table(found))
-
-
-def _note(line: str) -> None:
-    print(f"kvarium bench screen: {line}", file=sys.stderr, flush=True)
 
 
 def measure(size: Size, note: Note) -> dict[str, Any]:

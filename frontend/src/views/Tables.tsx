@@ -66,16 +66,14 @@ function Row({ row, slots, top, height }: RowProps) {
       role="option"
       tabIndex={-1}
       aria-selected={selected}
-      aria-label={text.tables.row([row.label, doing, row.name, tokens, spoken(slots)])}
       data-sequence={row.sequence}
     >
       <div class="title">
-        <span class="id">{row.label}</span>
-        <span class="doing">{doing}</span>
+        <span class="id">{row.label}</span> <span class="doing">{doing}</span>{' '}
         <span class="username" title={row.name}>
           {row.name}
-        </span>
-        <span class="tokens num">{tokens}</span>
+        </span>{' '}
+        <span class="tokens num">{tokens}</span> <span class="unseen">{spoken(slots)}</span>
       </div>
     </div>
   );

@@ -21,7 +21,6 @@ export const tables = {
   write: ['Press ', ' to write a prompt.'],
   blocks: (told: readonly string[]) => (told.length === 0 ? 'no blocks' : `blocks ${told.join(' ')}`),
   noBlock: 'none',
-  row: (parts: readonly string[]) => parts.filter((part) => part !== '').join(', '),
   chip: (block: number, state: string, count: number, filled: number, size: number) =>
     `block ${block} · ${state}${count > 1 ? ` by ${count}` : ''} · filled ${filled} of ${size}`,
 } as const;
