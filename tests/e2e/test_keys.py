@@ -43,6 +43,10 @@ KEYS: dict[str, tuple[str, str]] = {
     ";": ("", f"{AT}.op < before.op"),
     "n": ("", f"{AT}.step > 100"),
     "N": ("", f"{AT}.step < 100"),
+    "]": ("", f"{AT}.step > 100"),
+    "[": ("", f"{AT}.step < 100"),
+    "f": ("", "document.querySelector('.sequence.selected') !== null"),
+    "Escape": ("", "!location.search.includes('block=')"),
     "}": ("", "document.querySelector('select.pace').selectedOptions[0].text === '× 2'"),
     "\\": ("", "document.querySelector('select.pace').selectedOptions[0].text === 'as it was'"),
     "{": ("", "document.querySelector('select.pace').selectedOptions[0].text === '× 0.5'"),
@@ -66,12 +70,8 @@ KEYS: dict[str, tuple[str, str]] = {
     "Control+k": ("Escape", "document.activeElement?.role === 'combobox'"),
     "Meta+k": ("Escape", "document.activeElement?.role === 'combobox'"),
     "?": ("Escape", "document.querySelector('dialog.keys') !== null"),
-    "]": ("", f"{AT}.step > 100"),
-    "[": ("", f"{AT}.step < 100"),
-    "f": ("", "document.querySelector('.sequence.selected') !== null"),
     "w": ("", "!document.querySelector('[aria-label=\"Zoom out\"]').disabled"),
     "s": ("", "document.querySelector('[aria-label=\"Zoom out\"]').disabled"),
-    "Escape": ("", "!location.search.includes('block=')"),
 }
 """Of each key, in an order in which they leave one another alone: what is pressed after it, and what holds between the two."""
 MOVES = {"a", "d"}
