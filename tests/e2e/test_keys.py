@@ -178,8 +178,8 @@ def test_each_key_does_what_the_list_of_keys_says(
     names = {"Control+k": "Ctrl K", "Escape": "Esc"}
     tried = {names.get(key, key) for key in [*KEYS, *MOVES]} - {"Meta+k"}
     assert tried <= listed, tried - listed
-    # Of the engine, of the events and of the map: they have tests of their own.
-    others = {"⇧Space", "⇧↵", "R", "k", "K", "Ctrl", "↵", "↑", "↓", "←", "→", "+", "−", "0"}
+    # Of the engine, of the events, of the marks and of the map: they have tests of their own.
+    others = {"⇧Space", "⇧↵", "R", "k", "K", "(", ")", "Ctrl", "↵", "↑", "↓", "←", "→", "+", "−", "0"}
     digits = {key for key in listed if key.isdigit()} - tried - others
     assert listed - tried - others - digits == set(), "keys without a test"
     for key, (after, then) in {**dict.fromkeys(digits, ("", f"{FOCUS} !== undefined")), **KEYS}.items():
@@ -189,7 +189,8 @@ def test_each_key_does_what_the_list_of_keys_says(
         try:
             until(page, f"before => {then}", before)
         except AssertionError as error:
-            raise AssertionError(f"{key}: {error}") from None
+            now = page.evaluate(f"[{AT}, document.activeElement?.outerHTML.slice(0, 120), location.search]")
+            raise AssertionError(f"{key}: {error}; now {now}") from None
         for each in after.split():
             page.keyboard.press(each)
         if key == "o":
