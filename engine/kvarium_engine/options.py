@@ -14,8 +14,8 @@ from kvarium_engine.capacity import Capacity
 from kvarium_engine.engine import MEMORY_BACKENDS, EngineConfig
 from kvarium_engine.errors import UsageError
 from kvarium_engine.kernels.backend import Backend, choose_backend
-from kvarium_engine.memory.block_pool import FREE_ORDERS
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.free_blocks import FREE_ORDERS
 from kvarium_engine.memory.reservation import RESERVE
 from kvarium_engine.model.capture_sizes import chosen_sizes
 from kvarium_engine.model.choice import ModelChoice, choose_model

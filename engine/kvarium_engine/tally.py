@@ -5,6 +5,7 @@ from collections import Counter
 from kvarium_ledger.decisions import AnyDecision
 from kvarium_ledger.ledger import Sealed, SealedStep
 from kvarium_ledger.operations import Operation
+from kvarium_ledger.slices import spread
 
 
 class Tally:
@@ -19,7 +20,7 @@ class Tally:
         if not isinstance(sealed, SealedStep):
             return
         kinds = self._kinds
-        for kind, blocks, *_ in sealed.plain_slices:
+        for kind, blocks, *_ in spread(sealed.told):
             kinds[kind] += len(blocks)
         types = self._types
         for decision in sealed.decisions:

@@ -18,13 +18,9 @@ from kvarium_ledger.decisions import (
 from kvarium_ledger.digest import Lanes, row_sums
 from kvarium_ledger.hashes import HASH_BYTES
 from kvarium_ledger.ledger import (
-    ExtraKeys,
-    PlainContents,
-    PlainSlice,
     Sealed,
     SealedControl,
     SealedStep,
-    TokenLogprobs,
 )
 from kvarium_ledger.operations import CARRIED_BY, COLUMNS, NONE, Operation
 from kvarium_ledger.privacy import RECORD_TEXT, Privacy
@@ -42,7 +38,9 @@ from kvarium_ledger.records import (
     Step,
     Text,
 )
+from kvarium_ledger.slices import Told, spread
 from kvarium_ledger.state import BlockState, request_sums
+from kvarium_ledger.step_text import ExtraKeys, PlainContents, TokenLogprobs
 
 EXTRA: dict[Operation, tuple[str, ...]] = {
     Operation.allocate: ("ticket", "filled_before"),
@@ -55,14 +53,14 @@ EXTRA: dict[Operation, tuple[str, ...]] = {
     Operation.release: (),
     Operation.free: ("ticket",),
 }
-"""Which columns the ``extra`` of a :class:`~kvarium_ledger.ledger.Slice` holds, in order."""
+"""Which columns the ``extra`` of a :class:`~kvarium_ledger.slices.Slice` holds, in order."""
 
 
-def columns_of(slices: Sequence[PlainSlice]) -> Operations:
-    """Lay the slices of a step out as the columns of its record."""
+def columns_of(told: Sequence[Told]) -> Operations:
+    """Lay out what a step told as the columns of its record."""
     values: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     holders = CARRIED_BY["position"]
-    for kind, blocks, cause, sequences, positions, group, pin, extra in slices:
+    for kind, blocks, cause, sequences, positions, group, pin, extra in spread(told):
         count = len(blocks)
         values["kind"] += [kind] * count
         values["block"] += blocks
@@ -234,7 +232,7 @@ class Encoder:
         return self._lanes.digest()
 
     def _step(self, sealed: SealedStep) -> Step:
-        operations = columns_of(sealed.plain_slices)
+        operations = columns_of(sealed.told)
         step = Step(
             record=self._next(),
             step=sealed.step,

@@ -5,74 +5,20 @@ contents' text, digests and msgpack are made of those slices on another thread (
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from kvarium_ledger.decisions import AnyDecision
 from kvarium_ledger.operations import NONE, Cause, Operation, Pin
 from kvarium_ledger.records import Digest, Keyframe, Prompt
+from kvarium_ledger.slices import PROMPT, TABLE, Slice, Told, slices_of
+from kvarium_ledger.step_text import ContentText, ExtraKeys, PlainContents, TokenLogprobs, one_by_one
 
 # Bound once: to look a member up in its enum takes as long as a call.
 _ALLOCATE, _EVICT, _REUSE = Operation.allocate, Operation.evict, Operation.reuse
 _SHARE, _COPY, _FILL = Operation.share, Operation.copy, Operation.fill
 _CACHE, _RELEASE, _FREE = Operation.cache, Operation.release, Operation.free
 _PREFIX_HIT, _WRITE, _FULL = Cause.prefix_hit, Cause.write, Cause.full
-
-
-class Slice(NamedTuple):
-    """Operations of one kind. A scalar stands for all of them; ``position`` as an int is the first of a run.
-
-    ``extra`` holds what the kind carries beside its holder, as the columns of that kind in the order of
-    :data:`kvarium_ledger.encoder.EXTRA`.
-    """
-
-    kind: Operation
-    blocks: Sequence[int]
-    cause: Cause
-    sequences: int | Sequence[int]
-    positions: int | Sequence[int]
-    group: int
-    pin: int
-    extra: tuple[Sequence[int] | Sequence[float], ...]
-
-
-_Each = int | Sequence[int]
-_Extra = tuple[Sequence[int] | Sequence[float], ...]
-PlainSlice = tuple[Operation, Sequence[int], Cause, _Each, _Each, int, int, _Extra]
-"""A :class:`Slice` without its names: made in a third of the time."""
-
-ExtraKeys = tuple[tuple[str, ...], ...]
-"""What stands in a block's hash beside its parent and its tokens."""
-
-
-class ContentText(NamedTuple):
-    """A content that was interned: its id, its parent's (``NONE``: none), its token ids and its extra keys.
-
-    ``hash`` is there where it is to be told, as text is not recorded.
-    """
-
-    content: int
-    parent: int
-    tokens: Sequence[int]
-    extra: ExtraKeys | None = None
-    hash: bytes | None = None
-
-
-PlainContents = tuple[int, int, int, bytes, ExtraKeys | None, ExtraKeys | None, Sequence[bytes]]
-"""The arguments of :meth:`Ledger.contents`."""
-
-
-class TokenLogprobs(NamedTuple):
-    """How likely the ``number``-th sampled token of a step was; ``rank``: how many were at least as likely.
-
-    ``top_tokens`` with their ``top_logprobs`` are the likeliest, as many as were asked for.
-    """
-
-    number: int
-    logprob: float
-    rank: int
-    top_tokens: Sequence[int] = ()
-    top_logprobs: Sequence[float] = ()
 
 
 class StepTimes(NamedTuple):
@@ -85,7 +31,7 @@ class StepTimes(NamedTuple):
 
 
 class SealedStep(NamedTuple):
-    """All that one step appended: slices of so many ``operations``, and more; the encoder makes a ``step`` and a
+    """All that one step appended: what it ``told`` of so many ``operations``, and more; the encoder makes a ``step`` and a
     ``text`` record of it."""
 
     step: int
@@ -94,7 +40,7 @@ class SealedStep(NamedTuple):
     op: int
     tokens: int
     budget: int
-    plain_slices: list[PlainSlice]
+    told: list[Told]
     operations: int
     decisions: list[AnyDecision]
     sampled: Sequence[int]
@@ -108,25 +54,12 @@ class SealedStep(NamedTuple):
     @property
     def slices(self) -> list[Slice]:
         """The slices by the names of their parts."""
-        return [Slice._make(each) for each in self.plain_slices]
+        return slices_of(self.told)
 
     @property
     def contents(self) -> list[ContentText]:
         """The contents one by one."""
         return one_by_one(self.plain_contents)
-
-
-def one_by_one(contents: Iterable[PlainContents]) -> list[ContentText]:
-    """Contents by the names of their parts."""
-    found: list[ContentText] = []
-    for first, parent, count, tokens, extra, rest, hashes in contents:
-        ids, size = memoryview(tokens).cast("I").tolist(), len(tokens) // 4 // count
-        for at in range(count):
-            own = ids[at * size : (at + 1) * size]
-            before = first + at - 1 if at else parent
-            keys, told = rest if at else extra, hashes[at] if hashes else None
-            found.append(ContentText(first + at, before, own, keys, told))
-    return found
 
 
 class SealedControl(NamedTuple):
@@ -161,7 +94,7 @@ class Ledger:
         self._clear()
 
     def _clear(self) -> None:
-        self._slices: list[PlainSlice] = []
+        self._told: list[Told] = []
         self._decisions: list[AnyDecision] = []
         self._contents: list[PlainContents] = []
         self._prompts: list[Prompt] = []
@@ -177,12 +110,12 @@ class Ledger:
     @property
     def pending(self) -> bool:
         """Something was appended since the last step was sealed."""
-        return bool(self._slices or self._decisions)
+        return bool(self._told or self._decisions)
 
     @property
     def slices(self) -> int:
-        """How many slices were appended since the last step was sealed."""
-        return len(self._slices)
+        """How many calls were appended since the last step was sealed."""
+        return len(self._told)
 
     # -- operations -----------------------------------------------------------------------------------------------
 
@@ -201,10 +134,47 @@ class Ledger:
         ``sequence`` and ``position`` may also be one each. ``tickets`` and ``filled_before`` are what the blocks had
         before.
         """
-        self._slices.append(
-            (_ALLOCATE, blocks, cause, sequence, position, group, 0, (tickets, filled_before))
-        )
+        self._told.append((_ALLOCATE, blocks, cause, sequence, position, group, 0, (tickets, filled_before)))
         self.op += len(blocks)
+
+    def prefill(
+        self,
+        blocks: Sequence[int],
+        sequence: int,
+        position: int,
+        tickets: Sequence[float],
+        filled_before: Sequence[int],
+        lost: Sequence[int],
+        hits: Sequence[int],
+        size: int,
+        last: int,
+        contents: Sequence[int],
+    ) -> None:
+        """A prompt's blocks, as four calls tell it: they lose the contents ``lost`` (with ``hits``; ``NONE``: had none); all
+        are allocated for the entries from ``position`` on; the last one is filled to ``last`` slots, the others to ``size``;
+        the first are labelled with their ``contents``."""
+        self._told.append(
+            (PROMPT, blocks, sequence, position, tickets, filled_before, lost, hits, size, last, contents)
+        )
+        self.op += 3 * len(blocks) - lost.count(NONE) + len(contents)
+
+    def prefill_one(
+        self,
+        block: int,
+        sequence: int,
+        position: int,
+        ticket: float,
+        filled_before: int,
+        lost: int,
+        hits: int,
+        last: int,
+        content: int,
+    ) -> None:
+        """The same of a prompt's one block; ``content`` is ``NONE`` where it gets none."""
+        self._told.append(
+            (PROMPT, block, sequence, position, ticket, filled_before, lost, hits, 0, last, content)
+        )
+        self.op += 2 + (lost != NONE) + (content != NONE)
 
     def evict(
         self,
@@ -215,26 +185,36 @@ class Ledger:
         hits: Sequence[int],
     ) -> None:
         """Blocks lose their ``contents`` (and ``hits``), for ``sequence`` (or one each; ``NONE`` at a reset)."""
-        self._slices.append((_EVICT, blocks, cause, sequence, NONE, 0, 0, (contents, hits)))
+        self._told.append((_EVICT, blocks, cause, sequence, NONE, 0, 0, (contents, hits)))
         self.op += len(blocks)
 
     def reuse(
         self, blocks: Sequence[int], sequence: int, position: int, tickets: Sequence[float], group: int = 0
     ) -> None:
         """Prefix hits on freed blocks, which leave the queue (``tickets`` before) for a table from ``position`` on."""
-        self._slices.append((_REUSE, blocks, _PREFIX_HIT, sequence, position, group, 0, (tickets,)))
+        self._told.append((_REUSE, blocks, _PREFIX_HIT, sequence, position, group, 0, (tickets,)))
         self.op += len(blocks)
+
+    def reuse_one(self, block: int, sequence: int, position: int, ticket: float) -> None:
+        """The same of one block."""
+        self._told.append((_REUSE, block, _PREFIX_HIT, sequence, position, ticket))
+        self.op += 1
+
+    def share_one(self, block: int, sequence: int, position: int) -> None:
+        """A prefix hit on one block in use: a ``share`` of it."""
+        self._told.append((_SHARE, block, _PREFIX_HIT, sequence, position))
+        self.op += 1
 
     def share(
         self, blocks: Sequence[int], cause: Cause, sequence: int, position: int, group: int = 0
     ) -> None:
         """One more holder each: a fork or a prefix hit enters blocks in use into a table from ``position`` on."""
-        self._slices.append((_SHARE, blocks, cause, sequence, position, group, 0, ()))
+        self._told.append((_SHARE, blocks, cause, sequence, position, group, 0, ()))
         self.op += len(blocks)
 
     def pin(self, blocks: Sequence[int], pin: Pin, cause: Cause, sequence: int = NONE) -> None:
         """One more holder each, which is no sequence (a ``share`` whose holder is a pin); serves ``sequence``."""
-        self._slices.append((_SHARE, blocks, cause, sequence, NONE, 0, pin, ()))
+        self._told.append((_SHARE, blocks, cause, sequence, NONE, 0, pin, ()))
         self.op += len(blocks)
 
     def copy(
@@ -253,7 +233,7 @@ class Ledger:
         ``ticket`` and ``filled_before`` are the target's before; ``filled_after`` is the source's fill.
         """
         extra = ((ticket,), (filled_before,), (filled_after,), (source,))
-        self._slices.append((_COPY, (target,), _WRITE, sequence, position, group, 0, extra))
+        self._told.append((_COPY, (target,), _WRITE, sequence, position, group, 0, extra))
         self.op += 1
 
     def fill(
@@ -265,12 +245,12 @@ class Ledger:
         after: Sequence[int],
     ) -> None:
         """Slots are assigned: each block's fill grows from ``before`` to ``after``, for one sequence or one each."""
-        self._slices.append((_FILL, blocks, cause, sequences, NONE, 0, 0, (before, after)))
+        self._told.append((_FILL, blocks, cause, sequences, NONE, 0, 0, (before, after)))
         self.op += len(blocks)
 
     def cache(self, blocks: Sequence[int], sequence: int | Sequence[int], contents: Sequence[int]) -> None:
         """Full blocks are labelled with their ``contents`` (interned before, by :meth:`content`)."""
-        self._slices.append((_CACHE, blocks, _FULL, sequence, NONE, 0, 0, (contents,)))
+        self._told.append((_CACHE, blocks, _FULL, sequence, NONE, 0, 0, (contents,)))
         self.op += len(blocks)
 
     def release(
@@ -282,7 +262,7 @@ class Ledger:
         group: int = 0,
     ) -> None:
         """Table entries end; the blocks have other holders still."""
-        self._slices.append((_RELEASE, blocks, cause, sequence, positions, group, 0, ()))
+        self._told.append((_RELEASE, blocks, cause, sequence, positions, group, 0, ()))
         self.op += len(blocks)
 
     def free(
@@ -295,12 +275,27 @@ class Ledger:
         group: int = 0,
     ) -> None:
         """The last holders' entries end; the blocks enter the free queue with ``tickets``."""
-        self._slices.append((_FREE, blocks, cause, sequence, positions, group, 0, (tickets,)))
+        self._told.append((_FREE, blocks, cause, sequence, positions, group, 0, (tickets,)))
         self.op += len(blocks)
+
+    def free_table(self, blocks: Sequence[int], cause: Cause, sequence: int, ticket: float) -> None:
+        """All of a table's ``blocks`` are freed, its last one first, with the tickets from ``ticket`` on."""
+        self._told.append((TABLE, blocks, cause, sequence, ticket))
+        self.op += len(blocks)
+
+    def free_one(self, block: int, cause: Cause, sequence: int, ticket: float) -> None:
+        """The same of a table's one block."""
+        self._told.append((_FREE, block, cause, sequence, 0, ticket))
+        self.op += 1
+
+    def release_one(self, block: int, cause: Cause, sequence: int) -> None:
+        """The entry of a table's one block ends, which has other holders still."""
+        self._told.append((_RELEASE, block, cause, sequence, 0))
+        self.op += 1
 
     def unpin_release(self, blocks: Sequence[int], pin: Pin, cause: Cause, sequence: int = NONE) -> None:
         """Pins end; the blocks have other holders still (a ``release`` whose holder is a pin)."""
-        self._slices.append((_RELEASE, blocks, cause, sequence, NONE, 0, pin, ()))
+        self._told.append((_RELEASE, blocks, cause, sequence, NONE, 0, pin, ()))
         self.op += len(blocks)
 
     def unpin_free(
@@ -312,7 +307,7 @@ class Ledger:
         sequence: int = NONE,
     ) -> None:
         """Pins end that were the last holders; the blocks enter the free queue with ``tickets``."""
-        self._slices.append((_FREE, blocks, cause, sequence, NONE, 0, pin, (tickets,)))
+        self._told.append((_FREE, blocks, cause, sequence, NONE, 0, pin, (tickets,)))
         self.op += len(blocks)
 
     # -- decisions and text ---------------------------------------------------------------------------------------
@@ -369,7 +364,7 @@ class Ledger:
             op,
             tokens,
             budget,
-            self._slices,
+            self._told,
             self.op - op,
             self._decisions,
             self._sampled,

@@ -29,6 +29,10 @@ def hold(page: Page, key: str, condition: str) -> None:
     page.keyboard.down(key)
     until(page, condition)
     page.keyboard.up(key)
+    # It moves on to the next frame, or for as long as the shortest press.
+    page.wait_for_timeout(100)
+    page.evaluate("new Promise(requestAnimationFrame)")
+    page.evaluate("new Promise(requestAnimationFrame)")
 
 
 AT = "window.kvarium.position()"
@@ -89,8 +93,7 @@ def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
     assert page.evaluate(OUT)
     hold(page, "w", f"!{OUT}")
     hold(page, "s", OUT)
-    page.keyboard.press("w")
-    until(page, f"!{OUT}")
+    hold(page, "w", f"!{OUT}")
     page.keyboard.press("0")
     # The timeline has the focus, so the map stays.
     page.keyboard.press("3")
@@ -184,6 +187,8 @@ def test_each_key_does_what_the_list_of_keys_says(
     assert listed - tried - others - digits == set(), "keys without a test"
     for key, (after, then) in {**dict.fromkeys(digits, ("", f"{FOCUS} !== undefined")), **KEYS}.items():
         seek(page, 100)
+        # A list that has the focus has Home and End for itself.
+        page.evaluate("document.activeElement?.blur()")
         before = page.evaluate(f"({{ op: {AT}.op, theme: document.documentElement.dataset.theme }})")
         page.keyboard.press(key)
         try:

@@ -2,7 +2,7 @@
 
 from kvarium_engine.model.null_runner import NullRunner
 from kvarium_engine.scheduling.step_plan import StepPlan
-from kvarium_ledger.ledger import TokenLogprobs
+from kvarium_ledger.step_text import TokenLogprobs
 
 
 class LikelyRunner(NullRunner):

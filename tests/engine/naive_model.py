@@ -27,9 +27,10 @@ from kvarium_ledger.decisions import (
     Submitted,
 )
 from kvarium_ledger.hashes import block_hash, root_hash
-from kvarium_ledger.ledger import SealedStep, Slice
+from kvarium_ledger.ledger import SealedStep
 from kvarium_ledger.operations import NONE, Cause, Operation
 from kvarium_ledger.records import Prompt
+from kvarium_ledger.slices import Slice, slices_of
 from tests.engine.mirrored import Mirrored
 
 Label = tuple[Any, tuple[int, ...]]
@@ -85,7 +86,7 @@ class NaiveModel:
         self._fronts = 0
         self._pending: list[tuple[Admitted, Asked]] = []
         self._steps = 0
-        self._slices = self._decisions = 0
+        self._told = self._decisions = 0
         self.prompts: dict[int, list[int]] = {}
         self._begin_step()
 
@@ -103,11 +104,11 @@ class NaiveModel:
         for each in sealed[self._steps :]:
             self._follow(each.slices, each.decisions, each.prompts, each.op)
             self._end_step(each)
-            self._slices = self._decisions = 0
+            self._told = self._decisions = 0
         self._steps = len(sealed)
         ledger = self.engine.engine.ledger
         self._follow(
-            [Slice._make(each) for each in ledger._slices],
+            slices_of(ledger._told),
             ledger._decisions,
             ledger._prompts,
             self.engine.engine._op,
@@ -117,9 +118,9 @@ class NaiveModel:
         self, slices: list[Slice], decisions: list[AnyDecision], prompts: list[Prompt], op: int
     ) -> None:
         self.prompts = {prompt.request: u32(prompt.tokens).tolist() for prompt in prompts}
-        op += sum(len(part.blocks) for part in slices[: self._slices])
+        op += sum(len(part.blocks) for part in slices[: self._told])
         left = decisions[self._decisions :]
-        for part in slices[self._slices :]:
+        for part in slices[self._told :]:
             while left and left[0].op <= op:
                 self._decide(left.pop(0))
             self._operate(part)
@@ -127,7 +128,7 @@ class NaiveModel:
         for decision in left:
             self._decide(decision)
         self._settle()
-        self._slices, self._decisions = len(slices), len(decisions)
+        self._told, self._decisions = len(slices), len(decisions)
 
     def _end_step(self, sealed: SealedStep) -> None:
         for sequence, token in zip(sealed.sampled, sealed.sampled_tokens, strict=True):

@@ -16,7 +16,8 @@ from kvarium_engine.bench.schedule_time import Sizes, schedule_times
 from kvarium_engine.bench.steady_load import Load
 from kvarium_engine.memory.free_queue import FreeQueue
 from kvarium_engine.model.null_runner import NullRunner
-from kvarium_ledger.ledger import Ledger
+from kvarium_engine.tally import Tally
+from kvarium_ledger.ledger import Ledger, StepTimes
 from kvarium_ledger.operations import Cause
 
 LOAD = Load(sequences=16, prompt=64, output=16)
@@ -55,23 +56,20 @@ def test_the_ledger_that_records_nothing_has_every_verb_and_calls_none() -> None
     assert (ledger.op, ledger.slices, ledger.pending) == (0, 0, False)
 
 
-def test_the_pool_in_the_race_is_hit_evicted_and_full(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pool_in_the_race_is_hit_evicted_and_full() -> None:
     filling, first, second = prompts_of(4, Race(64, 400, 2), 1, lambda tokens, size: None)
     pool = Ours(4, resident=4, blocks=64)
     pool.run(filling)
-    evicted = 0
-    plain = Ledger.evict
-
-    def count(self: Ledger, blocks: Any, *arguments: Any) -> None:
-        nonlocal evicted
-        evicted += len(blocks)
-        plain(self, blocks, *arguments)
-
-    monkeypatch.setattr(Ledger, "evict", count)
+    tally = Tally()
+    pool.ledger.sink = tally.count
+    pool.ledger.seal(StepTimes(0, 0, 0, 0), 0, 0, 0)
+    before = tally.operations["evict"]
     hits = pool.hits
     pool.run(first)
     pool.run(second)
     assert 0.15 < (pool.hits - hits) / 200 < 0.6
+    pool.ledger.seal(StepTimes(0, 0, 0, 0), 0, 0, 0)
+    evicted = tally.operations["evict"] - before
     assert evicted == 4 * (200 - pool.hits + hits), "all that is allocated held something"
     assert len(pool.free()) == 64 - len({block for blocks, _ in pool.running for block in blocks})
 

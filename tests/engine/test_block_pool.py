@@ -4,8 +4,9 @@ import pytest
 
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.prefix_cache import PrefixCache
-from kvarium_ledger.ledger import Ledger, Slice
+from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import NONE, Cause, Operation, Pin
+from kvarium_ledger.slices import Slice, slices_of
 
 
 class Recorded(Ledger):
@@ -16,10 +17,10 @@ class Recorded(Ledger):
 
     @property
     def told(self) -> list[Slice]:
-        return [Slice._make(each) for each in self._slices]
+        return slices_of(self._told)
 
     def forget(self) -> None:
-        self._slices.clear()
+        self._told.clear()
 
 
 def pool_of(blocks: int, free_order: str = "lru") -> tuple[BlockPool, Recorded]:

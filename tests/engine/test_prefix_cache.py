@@ -1,6 +1,7 @@
 """Contents and hashes: the same chain is the same content, and its hash is vLLM's."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -143,3 +144,67 @@ def test_after_lost_records_only_contents_of_blocks_are_still_known() -> None:
     assert cache.intern(NONE, b"h" * 16) == (held, False)
     assert cache.intern(NONE, b"a" * 16) == (2, True)
     assert content == 0
+
+
+def drawn(rng: random.Random) -> bytes:
+    """A prompt of up to 8 blocks of 4 tokens, of few different blocks, so that prompts branch off each other."""
+    return b"".join(rng.choice((b"a", b"b")) * 16 for _ in range(rng.randint(1, 8)))
+
+
+def test_contents_that_are_interned_at_once_are_those_that_are_interned_one_by_one(
+    rng: random.Random,
+) -> None:
+    at_once, single = PrefixCache(4), PrefixCache(4)
+    holding: list[tuple[int, int]] = []
+    for block in range(2_000):
+        raw = drawn(rng)
+        cut = rng.randrange(0, len(raw), 16)
+        parent, contents = NONE, []
+        for part in (raw[:cut], raw[cut:]):  # as a prompt that comes in two chunks
+            if part:
+                found, new = at_once.intern_n(parent, part)
+                known = [single.intern(before, part[16 * at : 16 * at + 16]) for at, before in
+                         enumerate([parent, *found[:-1]])]  # fmt: skip
+                assert found == [content for content, _ in known]
+                assert [is_new for _, is_new in known] == [False] * (len(found) - new) + [True] * new
+                contents += found
+                parent = found[-1]
+        for content in contents[: rng.randint(0, len(contents))]:
+            at_once.add(content, block)
+            single.add(content, block)
+            holding.append((content, block))
+        rng.shuffle(holding)
+        for content, other in holding[30:]:
+            at_once.discard(content, other)
+            single.discard(content, other)
+        del holding[30:]
+        raw = drawn(rng)
+        assert at_once.lookup(raw, len(raw) // 16) == single.lookup(raw, len(raw) // 16)
+        assert at_once.holds(parent, raw[:16]) == single.holds(parent, raw[:16])
+        assert at_once.held() == single.held()
+        if rng.random() < 0.02:
+            at_once.forget_unheld()
+            single.forget_unheld()
+
+
+def test_of_a_run_that_is_forgotten_the_contents_of_blocks_stay(rng: random.Random) -> None:
+    cache = PrefixCache(4, remember=60)
+    chains: dict[int, tuple[int, bytes]] = {}
+    for block in range(3_000):
+        raw = rng.randbytes(16 * rng.randint(1, 8))
+        contents, new = cache.intern_n(NONE, raw)
+        assert new == len(contents), "nothing is alike"
+        at = rng.randrange(len(contents))
+        cache.add(contents[at], block)
+        chains[contents[at]] = (contents[at - 1] if at else NONE, raw[16 * at : 16 * at + 16])
+        if len(chains) > 20:
+            gone = rng.choice([*chains])
+            del chains[gone]
+            holder = cache.holders[gone]
+            assert isinstance(holder, int)
+            cache.discard(gone, holder)
+        content = rng.choice([*chains])
+        assert cache.intern(*chains[content]) == (content, False)
+        assert sorted(chains) == [each for each, _ in cache.held()]
+        known = len(cache._young) + len(cache._old) + sum(len(run) // 16 for run in cache._runs.values())
+        assert known <= 2 * (60 + 8) + 2 * 21

@@ -16,7 +16,7 @@ from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Hypothesis, Submitted
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.fold import Fold
-from kvarium_ledger.ledger import Ledger, Sealed, StepTimes, TokenLogprobs
+from kvarium_ledger.ledger import Ledger, Sealed, StepTimes
 from kvarium_ledger.operations import COLUMNS, NONE
 from kvarium_ledger.records import (
     VERSION,
@@ -33,6 +33,7 @@ from kvarium_ledger.records import (
     Text,
 )
 from kvarium_ledger.state import BlockState, ContentParents
+from kvarium_ledger.step_text import TokenLogprobs
 from tests.ledger.hand_pool import HandPool
 
 BLOCKS, SIZE = 24, 4

@@ -19,8 +19,9 @@ from kvarium_ledger.decisions import Admitted, Finished, Preempted, SequenceCrea
 from kvarium_ledger.encoder import columns_of
 from kvarium_ledger.hashes import block_hash, root_hash, short
 from kvarium_ledger.hit_statistics import HitStatistics
-from kvarium_ledger.ledger import ContentText, SealedStep, StepTimes, one_by_one
+from kvarium_ledger.ledger import SealedStep, StepTimes
 from kvarium_ledger.operations import NONE, Cause, Operation
+from kvarium_ledger.step_text import ContentText, one_by_one
 from tests.engine.mirrored import Mirrored, table
 from tests.oracle import differences, vllm_side
 from tests.oracle.foreign import DifferenceError, ForeignFold, moves, rows, same
@@ -326,7 +327,7 @@ class LockStep:
                 self.sequences[decision.sequence] = self.names[decision.request]
         decisions = moves(last.decisions, self.names.__getitem__)
         same("decisions of the ledgers", decisions, self.foreign.moves)
-        columns = OperationColumns.decode(columns_of(last.plain_slices))
+        columns = OperationColumns.decode(columns_of(last.told))
         operations = rows(columns, self.sequences.__getitem__, first_block=1)
         same("operations of the ledgers", operations, self.foreign.rows)
         self.foreign.moves.clear()

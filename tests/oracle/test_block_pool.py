@@ -15,8 +15,9 @@ from vllm.v1.core.kv_cache_utils import hash_block_tokens
 
 from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.prefix_cache import PrefixCache
-from kvarium_ledger.ledger import ContentText, Ledger
+from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import NONE, Cause
+from kvarium_ledger.step_text import ContentText
 from tests.oracle.differences import numbered, vllm_blocks
 from tests.oracle.foreign import same
 from tests.oracle.lockstep import Hashes, compare_pools

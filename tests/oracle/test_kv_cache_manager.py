@@ -19,8 +19,9 @@ from kvarium_engine.scheduling.request import Request
 from kvarium_engine.scheduling.sampling_params import SamplingParams
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.scheduling.slot_writer import SlotWriter
-from kvarium_ledger.ledger import Ledger, one_by_one
+from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import Cause
+from kvarium_ledger.step_text import one_by_one
 from tests.oracle import vllm_side
 from tests.oracle.differences import numbered
 from tests.oracle.foreign import ForeignFold, same

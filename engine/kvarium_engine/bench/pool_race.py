@@ -143,7 +143,7 @@ class Ours(Contender):
         """Let sequences come and go."""
         pool, cache, ledger, n = self.pool, self.cache, self.ledger, self.n
         running, resident, sequence = self.running, self.resident, self._came
-        prefill, finished = Cause.prefill, Cause.finished
+        finished = Cause.finished
         for prompt in prompts:
             sequence += 1
             blocks, _ = cache.lookup(prompt.raw, n)
@@ -151,10 +151,7 @@ class Ours(Contender):
                 pool.hit(blocks, sequence, 0)
                 self.hits += 1
             else:
-                blocks = pool.allocate(n, prefill, sequence, 0)
-                pool.fill(blocks, prefill, sequence, [0] * n, [_SIZE] * n)
-                contents = pool.label(blocks, NONE, prompt.tokens.tobytes())
-                ledger.cache(blocks, sequence, contents)
+                blocks, _ = pool.prefill(n, sequence, 0, _SIZE, NONE, prompt.tokens.tobytes())
             running.append((blocks, sequence))
             if len(running) > resident:
                 gone, number = running.popleft()

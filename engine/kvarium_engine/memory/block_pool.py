@@ -14,122 +14,28 @@ A block is in one of four states::
 until it comes to the head and is allocated. An *active* block has one holder, a *shared* one several.
 """
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import compress, groupby
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
-from kvarium_engine.memory.free_queue import FreeQueue
-from kvarium_engine.memory.pool_state import PoolState
+from kvarium_engine.memory.free_blocks import FreeBlocks
 from kvarium_engine.memory.prefix_cache import PrefixCache
-from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import NONE, Cause, Pin
 
 _ALLOCATE, _PREFIX_HIT = Cause.allocate, Cause.prefix_hit
 
-FREE_ORDERS = ("lru", "unhashed-first")
-"""``lru``: all freed blocks go to the tail. ``unhashed-first``: those without a label go to the head, as in vLLM 0.32,
-where they are of no use to a later request and are reused at once."""
 
-Taken = tuple[list[int], list[float], list[int], list[int], list[int], list[int]]
-"""What was taken out of the queue to be allocated, for the ledger: the blocks, the tickets and fills that they had; those
-that were evicted, their contents and hits. Lists with a value a block."""
-
-
-class BlockPool:
-    """All blocks of the engine. ``state`` has their columns, ``queue`` their order, ``cache`` the labels' map.
+class BlockPool(FreeBlocks):
+    """All blocks of the engine and the verbs that change them.
 
     Every verb asserts what it finds before it changes anything, so that a refused one leaves all counts as they were.
     """
-
-    def __init__(
-        self,
-        num_blocks: int,
-        block_size: int,
-        ledger: Ledger,
-        cache: PrefixCache | None = None,
-        free_order: str = "lru",
-    ) -> None:
-        if num_blocks < 1:
-            raise ValueError(f"a pool has at least one block, not {num_blocks}")
-        if block_size not in (1, 2, 4, 8, 16, 32, 64, 128, 256):
-            raise ValueError(f"block_size must be a power of two from 1 to 256, not {block_size}")
-        if free_order not in FREE_ORDERS:
-            raise ValueError(f"free_order is one of {', '.join(FREE_ORDERS)}, not {free_order!r}")
-        self.num_blocks = num_blocks
-        self.block_size = block_size
-        self.ledger = ledger
-        self.cache = cache
-        self.free_order = free_order
-        self.state = PoolState(num_blocks)
-        self.queue = FreeQueue(self.state.ticket)
-        self.pins: Counter[int] = Counter()
-        """Copies' sources, each with its pins; empty between steps."""
-
-    @property
-    def num_free(self) -> int:
-        """Blocks that can be allocated: free and cached ones."""
-        return self.queue.size
 
     def reserved_blocks(self, prompt_tokens: int, max_tokens: int) -> int:
         """Blocks that each sequence of such a request gets at its admission: none, they are taken when they are needed."""
         return 0
 
-    # -- out of the queue ---------------------------------------------------------------------------------------
-
-    def take(self, n: int) -> Taken:
-        """Take ``n`` blocks from the head, each with count 1, a new generation, no content and nothing filled.
-
-        Nothing is logged: the caller logs an ``evict`` of those that had content, then what it took them for.
-        Asserts that so many are in the queue.
-        """
-        return self._begin_lives(*self.queue.popleft_n(n))
-
-    def _begin_lives(self, blocks: list[int], tickets: list[float]) -> Taken:
-        """``blocks``, which have just left the queue with these ``tickets``, begin new lives."""
-        state = self.state
-        count, content, filled = state.count, state.content, state.filled
-        generation, hits = state.generation, state.hits
-        discard = self.cache.discard if self.cache is not None else None
-        filled_before: list[int] = []
-        evicted: list[int] = []
-        contents: list[int] = []
-        hits_before: list[int] = []
-        for block in blocks:
-            assert not count[block], f"block {block} of the free queue has count {count[block]}"
-            count[block] = 1
-            generation[block] += 1
-            filled_before.append(filled[block])
-            filled[block] = 0
-            label = content[block]
-            if label != NONE:
-                assert discard is not None, f"block {block} is labelled, but there is no prefix cache"
-                discard(label, block)
-                content[block] = NONE
-                evicted.append(block)
-                contents.append(label)
-                hits_before.append(hits[block])
-                hits[block] = 0
-        return blocks, tickets, filled_before, evicted, contents, hits_before
-
-    def take_one(self) -> tuple[int, float, int, int, int]:
-        """Take one block, as :meth:`take` does: it, its ticket, fill, content (``NONE``: it had none) and hits before."""
-        block, ticket = self.queue.popleft()
-        state = self.state
-        assert not state.count[block], f"block {block} of the free queue has count {state.count[block]}"
-        state.count[block] = 1
-        state.generation[block] += 1
-        filled_before = state.filled[block]
-        state.filled[block] = 0
-        label = state.content[block]
-        if label == NONE:
-            return block, ticket, filled_before, NONE, 0
-        assert self.cache is not None, f"block {block} is labelled, but there is no prefix cache"
-        self.cache.discard(label, block)
-        state.content[block] = NONE
-        hits = state.hits[block]
-        state.hits[block] = 0
-        return block, ticket, filled_before, label, hits
+    # -- new entries of a table ---------------------------------------------------------------------------------------
 
     def allocate(self, n: int, cause: Cause, sequence: int, position: int) -> list[int]:
         """Allocate ``n`` blocks for the entries ``position``, ... of a sequence's table."""
@@ -140,11 +46,49 @@ class BlockPool:
                 ledger.evict((block,), _ALLOCATE, sequence, (label,), (was_hit,))
             ledger.allocate((block,), cause, sequence, position, (ticket,), (filled_before,))
             return [block]
-        blocks, tickets, filled, evicted, contents, hits = self.take(n)
-        if evicted:
+        blocks, tickets, filled, lost, hits = self.take(n)
+        had = [content != NONE for content in lost]
+        if any(had):
+            evicted, contents, hits = (list(compress(column, had)) for column in (blocks, lost, hits))
             ledger.evict(evicted, _ALLOCATE, sequence, contents, hits)
         ledger.allocate(blocks, cause, sequence, position, tickets, filled)
         return blocks
+
+    def prefill(
+        self,
+        n: int,
+        sequence: int,
+        position: int,
+        last: int,
+        parent: int,
+        tokens: bytes,
+        keys: ExtraKeys = NO_KEYS,
+    ) -> tuple[list[int], list[int]]:
+        """Allocate ``n`` blocks for a prompt, fill them, and label those that are full, in one pass.
+
+        They are the entries ``position``, ... of a sequence's table; the last one is filled to ``last`` slots. ``tokens``
+        (u32) are those of the full blocks, behind the content ``parent``; empty: there are no labels. Returns the blocks and
+        the contents.
+        """
+        ledger, size, cache, filled = self.ledger, self.block_size, self.cache, self.state.filled
+        assert 0 < last <= size, f"a block of {size} slots can't be filled to {last}"
+        assert cache is not None or not tokens, "labels need a prefix cache"
+        if n == 1:
+            block, ticket, before, had, hit = self.take_one()
+            filled[block] = last
+            told = (
+                self._label_one(cache, block, parent, tokens, keys) if cache is not None and tokens else NONE
+            )
+            ledger.prefill_one(block, sequence, position, ticket, before, had, hit, last, told)
+            return [block], [told] if tokens else []
+        blocks, tickets, filled_before, lost, hits = self.take(n, size)
+        contents: list[int] = []
+        if last != size:
+            filled[blocks[-1]] = last
+        if cache is not None and tokens:
+            contents = self._label(cache, blocks if last == size else blocks[:-1], parent, tokens, keys)
+        ledger.prefill(blocks, sequence, position, tickets, filled_before, lost, hits, size, last, contents)
+        return blocks, contents
 
     def hit(self, blocks: list[int], sequence: int, position: int) -> None:
         """A prefix hit: labelled ``blocks`` become the entries ``position``, ... of a sequence's table.
@@ -154,22 +98,22 @@ class BlockPool:
         state = self.state
         count, content, hits = state.count, state.content, state.hits
         if len(blocks) == 1:
-            (block,) = blocks
+            block = blocks[0]
             assert content[block] != NONE, f"block {block} is hit but holds no content"
             hits[block] += 1
             held = count[block]
             count[block] = held + 1
             if held:
-                self.ledger.share((block,), _PREFIX_HIT, sequence, position)
+                self.ledger.share_one(block, sequence, position)
             else:
-                self.ledger.reuse((block,), sequence, position, (self.queue.remove(block),))
+                self.ledger.reuse_one(block, sequence, position, self.queue.remove(block))
             return
-        idle, runs = not count[blocks[0]], 1
+        idle = 0
         for block in blocks:
             assert content[block] != NONE, f"block {block} is hit but holds no content"
-            if (not count[block]) is not idle:
-                runs += 1
-        if runs == 1:
+            if not count[block]:
+                idle += 1
+        if not idle or idle == len(blocks):
             for block in blocks:
                 count[block] += 1
                 hits[block] += 1
@@ -236,21 +180,35 @@ class BlockPool:
             self.ledger.unpin_free(part, Pin.copy_source, Cause.copy_launch, tickets)
         self.pins.clear()
 
-    def let_go(self, table: Sequence[int], cause: Cause, sequence: int) -> None:
+    def let_go(self, table: list[int], cause: Cause, sequence: int) -> None:
         """A sequence's table ends: tail first, still shared blocks are released, then the others freed."""
         count, content = self.state.count, self.state.content
-        tickets: Sequence[float]
         if len(table) == 1:
             block = table[0]
-            if count[block] == 1:
-                count[block] = 0
+            holders = count[block]
+            assert holders, f"block {block} of sequence {sequence} is freed but nobody holds it"
+            count[block] = holders - 1
+            if holders > 1:
+                self.ledger.release_one(block, cause, sequence)
+            else:
                 if content[block] == NONE and self.free_order != "lru":
-                    tickets = self.queue.prepend_n((block,))
+                    (ticket,) = self.queue.prepend_n((block,))
                 else:
-                    tickets = (self.queue.append(block),)
-                self.ledger.free((block,), cause, sequence, (0,), tickets)
-                return
-        last = list(table[::-1])
+                    ticket = self.queue.append(block)
+                self.ledger.free_one(block, cause, sequence, ticket)
+            return
+        if not table:
+            return
+        last = table[::-1]
+        to_tail = self.free_order == "lru"
+        for block in last:
+            if count[block] != 1 or (content[block] == NONE and not to_tail):
+                break
+        else:
+            for block in last:
+                count[block] = 0
+            self.ledger.free_table(last, cause, sequence, self.queue.append_n(last)[0])
+            return
         shared = unlabelled = 0
         for block in last:
             holders = count[block]
@@ -260,6 +218,11 @@ class BlockPool:
             elif content[block] == NONE:
                 unlabelled += 1
         positions: Sequence[int] = range(len(last) - 1, -1, -1)
+        if shared == len(last):
+            for block in last:
+                count[block] -= 1
+            self.ledger.release(last, cause, sequence, positions)
+            return
         if shared:
             last, positions = self._release_shared(last, positions, cause, sequence)
         for block in last:
@@ -283,21 +246,6 @@ class BlockPool:
             count[block] -= 1
         self.ledger.release(shared, cause, sequence, [at for _, at, held in every if held])
         return [block for block, _, held in every if not held], [at for _, at, held in every if not held]
-
-    def _by_end(self, blocks: list[int]) -> list[list[int]]:
-        """The freed blocks as runs that go to one end of the queue: the head's first."""
-        if self.free_order == "lru" or not blocks:
-            return [blocks] if blocks else []
-        content = self.state.content
-        unhashed = [block for block in blocks if content[block] == NONE]
-        hashed = [block for block in blocks if content[block] != NONE]
-        return [part for part in (unhashed, hashed) if part]
-
-    def _enqueue(self, blocks: list[int]) -> Sequence[float]:
-        """Freed blocks come to the end of the queue where they belong, by the first of them: their tickets."""
-        if self.free_order == "unhashed-first" and self.state.content[blocks[0]] == NONE:
-            return self.queue.prepend_n(blocks)
-        return self.queue.append_n(blocks)
 
     # -- contents -----------------------------------------------------------------------------------------------
 
@@ -338,27 +286,37 @@ class BlockPool:
             (block,) = blocks
             assert filled[block] == size, f"block {block} is not full: {filled[block]} slots"
             assert content[block] == NONE, f"block {block} is labelled twice"
-            told, is_new = cache.intern(parent, tokens, keys)
-            if is_new:
-                first = keys.first if parent == NONE else keys.rest
-                hashes = cache.hashes_of((told,)) if cache.hashing else ()
-                self.ledger.contents(told, parent, 1, tokens, first, None, hashes)
-            content[block] = told
-            if cache.holders.setdefault(told, block) != block:
-                cache.add(told, block)
-            return [told]
+            return [self._label_one(cache, block, parent, tokens, keys)]
         for block in blocks:
             assert filled[block] == size, f"block {block} is not full: {filled[block]} slots"
             assert content[block] == NONE, f"block {block} is labelled twice"
+        return self._label(cache, blocks, parent, tokens, keys)
+
+    def _label_one(self, cache: PrefixCache, block: int, parent: int, tokens: bytes, keys: ExtraKeys) -> int:
+        """The same, of one ``block`` that is full and not labelled: its content."""
+        told, is_new = cache.intern(parent, tokens, keys)
+        if is_new:
+            first = keys.first if parent == NONE else keys.rest
+            hashes = cache.hashes_of((told,)) if cache.hashing else ()
+            self.ledger.contents(told, parent, 1, tokens, first, None, hashes)
+        self.state.content[block] = told
+        if cache.holders.setdefault(told, block) != block:
+            cache.add(told, block)
+        return told
+
+    def _label(
+        self, cache: PrefixCache, blocks: Sequence[int], parent: int, tokens: bytes, keys: ExtraKeys
+    ) -> list[int]:
+        """The same, of several ``blocks`` that are full and not labelled."""
+        content, hold = self.state.content, cache.holders.setdefault
         contents, new = cache.intern_n(parent, tokens, keys)
+        known = len(contents) - new
         if new:
-            known = len(contents) - new
             if known:
                 parent, tokens = contents[known - 1], tokens[known * len(tokens) // len(contents) :]
             hashes = cache.hashes_of(contents[known:]) if cache.hashing else ()
             first = keys.first if parent == NONE else keys.rest
             self.ledger.contents(contents[known], parent, new, tokens, first, keys.rest, hashes)
-        hold = cache.holders.setdefault
         for block, told in zip(blocks, contents):
             content[block] = told
             if hold(told, block) != block:

@@ -15,8 +15,9 @@ preempted.
 from collections.abc import Sequence
 
 from kvarium_engine.memory.arena import Arena
-from kvarium_engine.memory.block_pool import BlockPool, Taken
+from kvarium_engine.memory.block_pool import BlockPool
 from kvarium_engine.memory.block_table import blocks_for
+from kvarium_engine.memory.free_blocks import Taken
 from kvarium_engine.memory.reservation import Reservation
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.operations import Cause
@@ -45,11 +46,11 @@ class ContiguousPool(BlockPool):
         begin = self.arena.take(blocks)
         run = range(begin, begin + blocks)
         tickets = self.queue.remove_n(run)
-        taken, _, filled, *_ = self._begin_lives(list(run), tickets)
+        taken, _, filled, *_ = self._begin_lives(list(run), tickets, 0)
         self.ledger.allocate(taken, Cause.reserve, sequence, 0, tickets, filled)
         return run
 
-    def let_go(self, table: Sequence[int], cause: Cause, sequence: int) -> None:
+    def let_go(self, table: list[int], cause: Cause, sequence: int) -> None:
         """A sequence's whole run ends: its blocks are freed tail first, and the run goes back to the arena."""
         begin = table[0]
         assert list(table) == list(range(begin, begin + len(table))), f"{list(table)} is no run of blocks"
@@ -63,7 +64,7 @@ class ContiguousPool(BlockPool):
         """Refused: blocks are given in runs."""
         raise AssertionError("1 blocks are asked of a contiguous pool one by one: it gives runs (reserve)")
 
-    def take(self, n: int) -> Taken:
+    def take(self, n: int, fill: int = 0) -> Taken:
         """Refused: blocks are given in runs."""
         raise AssertionError(f"{n} blocks are asked of a contiguous pool one by one: it gives runs (reserve)")
 

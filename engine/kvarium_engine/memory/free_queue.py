@@ -113,8 +113,12 @@ class FreeQueue:
         head, ticket = self._head, self._ticket
         end = head + n
         blocks, tickets = self._order[head:end], self._places[head:end]
-        for taken, (block, place) in enumerate(zip(blocks, tickets)):
+        for block, place in zip(blocks, tickets):
             if ticket[block] != place:
+                taken = blocks.index(block)
+                if not taken:
+                    self._pass_stale()
+                    return self.popleft_n(n)
                 del blocks[taken:], tickets[taken:]
                 break
             ticket[block] = NO_TICKET
@@ -128,14 +132,16 @@ class FreeQueue:
 
     def popleft(self) -> tuple[int, float]:
         """Take one block from the head: the block and the ticket that it had."""
-        head, order, ticket = self._head, self._order, self._ticket
-        if head < len(order) and not self._front:
-            block, place = order[head], self._places[head]
-            if ticket[block] == place:
-                ticket[block] = NO_TICKET
-                self._head = head + 1
-                self.size -= 1
-                return block, place
+        if not self._front:
+            head, order, places, ticket = self._head, self._order, self._places, self._ticket
+            for at in range(head, len(order)):
+                block, place = order[at], places[at]
+                if ticket[block] == place:
+                    ticket[block] = NO_TICKET
+                    self._head = at + 1
+                    self.size -= 1
+                    return block, place
+            self._head = len(order)
         (block,), (place,) = self.popleft_n(1)
         return block, place
 
@@ -154,6 +160,13 @@ class FreeQueue:
             blocks += more
             tickets += theirs
         return blocks, tickets
+
+    def _pass_stale(self) -> None:
+        """The head goes past the stale entries where it is, within its piece."""
+        head, order, places, ticket = self._head, self._order, self._places, self._ticket
+        while head < len(order) and ticket[order[head]] != places[head]:
+            head += 1
+        self._head = head
 
     def _past_stale(self, blocks: list[int], tickets: list[float], n: int) -> None:
         """``blocks`` that were taken become ``n``, with their ``tickets``, past stale entries and to further pieces."""
@@ -224,35 +237,39 @@ class FreeQueue:
 
     def append_n(self, blocks: Sequence[int]) -> list[float]:
         """Put blocks behind the tail, the first of them first: their tickets."""
-        place = self._tail_ticket
-        tickets = self._enter(blocks, place)
-        self._tail_ticket = place + len(tickets)
+        place, ticket = self._tail_ticket, self._ticket
+        self._tail_ticket = behind = place + len(blocks)
+        tickets: list[float] = [*range(place, behind)]
+        for block, each in zip(blocks, tickets):
+            assert ticket[block] is NO_TICKET, f"block {block} is in the free queue already"
+            ticket[block] = each
+        self.size += behind - place
+        if behind // PIECE == place // PIECE:
+            self._tail += blocks
+            self._tail_places += tickets
+            return tickets
         done, room = 0, PIECE - place % PIECE
         while len(tickets) - done >= room:
             self._tail += blocks[done : done + room]
             self._tail_places += tickets[done : done + room]
             done, room = done + room, PIECE
             self._next(place + done)
-        self._tail += blocks[done:] if done else blocks
-        self._tail_places += tickets[done:] if done else tickets
+        self._tail += blocks[done:]
+        self._tail_places += tickets[done:]
         return tickets
 
     def prepend_n(self, blocks: Sequence[int]) -> list[float]:
         """Put blocks before the head, so that the first of them is the next to go: their tickets."""
-        self._front_ticket -= len(blocks)
-        tickets = self._enter(blocks, self._front_ticket + 1)
-        self._front += blocks[::-1]
-        self._front_places += tickets[::-1]
-        return tickets
-
-    def _enter(self, blocks: Sequence[int], place: int) -> list[float]:
-        """Blocks get the tickets from ``place`` on."""
         ticket = self._ticket
-        tickets: list[float] = list(range(place, place + len(blocks)))
+        self._front_ticket -= len(blocks)
+        before = self._front_ticket + 1
+        tickets: list[float] = [*range(before, before + len(blocks))]
         for block, each in zip(blocks, tickets):
             assert ticket[block] is NO_TICKET, f"block {block} is in the free queue already"
             ticket[block] = each
         self.size += len(tickets)
+        self._front += blocks[::-1]
+        self._front_places += tickets[::-1]
         return tickets
 
     # -- pieces -------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from kvarium_ledger.ledger import TokenLogprobs
+from kvarium_ledger.step_text import TokenLogprobs
 
 
 class Asked(NamedTuple):

@@ -150,14 +150,40 @@ class SlotWriter:
 
     def prefill(self, sequence: Sequence, count: int) -> None:
         """Assign the slots of the next ``count`` tokens."""
-        start = sequence.computed
-        if start % self.pool.block_size:
+        start, size = sequence.computed, self.pool.block_size
+        unlabelled = self.pool.cache is not None and sequence.labelled * size != start
+        if len(sequence.table) * size == start and not unlabelled and not sequence.ahead:
+            self._begin(sequence, start, count)
+            return
+        if start % size:
             block = sequence.table[-1]
             if self.pool.state.count[block] != 1 and self._unshare(sequence, start, count, Cause.prefill):
                 return
         self._allocate(sequence, start + count, Cause.prefill)
         self._fill(sequence, start, count, Cause.prefill)
         sequence.computed = start + count
+
+    def _begin(self, sequence: Sequence, start: int, count: int) -> None:
+        """The same from the end of a table whose blocks are full: new blocks alone are filled."""
+        pool, size, end = self.pool, self.pool.block_size, start + count
+        entries = start // size
+        n = blocks_for(count, size)
+        tokens = sequence.tokens[start : end // size * size].tobytes() if pool.cache is not None else b""
+        blocks, contents = pool.prefill(
+            n,
+            sequence.id,
+            entries,
+            end - (entries + n - 1) * size,
+            sequence.content,
+            tokens,
+            sequence.request.keys,
+        )
+        sequence.table += blocks
+        sequence.computed = end
+        if contents:
+            self._promises.append(_Promise(sequence, entries, len(contents)))
+            sequence.content = contents[-1]
+            sequence.labelled += len(contents)
 
     def _allocate(self, sequence: Sequence, tokens: int, cause: Cause) -> None:
         missing = blocks_for(tokens, self.pool.block_size) - len(sequence.table)

@@ -7,7 +7,7 @@ from kvarium_engine.memory.block_norms import BlockNorms
 from kvarium_engine.scheduling.beam import Candidates
 from kvarium_engine.scheduling.sequence import Sequence
 from kvarium_engine.vocabulary import Vocabulary
-from kvarium_ledger.ledger import TokenLogprobs
+from kvarium_ledger.step_text import TokenLogprobs
 
 
 class Prefill(NamedTuple):
