@@ -74,12 +74,10 @@ KEYS: dict[str, tuple[str, str]] = {
     "Control+k": ("Escape", "document.activeElement?.role === 'combobox'"),
     "Meta+k": ("Escape", "document.activeElement?.role === 'combobox'"),
     "?": ("Escape", "document.querySelector('dialog.keys') !== null"),
-    "w": ("", "!document.querySelector('[aria-label=\"Zoom out\"]').disabled"),
-    "s": ("", "document.querySelector('[aria-label=\"Zoom out\"]').disabled"),
 }
 """Of each key, in an order in which they leave one another alone: what is pressed after it, and what holds between the two."""
-MOVES = {"a", "d"}
-"""Seen by what is drawn: they have a test of their own."""
+MOVES = {"w", "a", "s", "d"}
+"""They act for as long as they are held, and have a test of their own."""
 OUT = "document.querySelector('[aria-label=\"Zoom out\"]').disabled"
 """Is the whole map shown?"""
 WHOLE = "document.querySelector('.timeline [aria-selected=true]')?.textContent"
