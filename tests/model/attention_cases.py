@@ -21,6 +21,8 @@ UNIT = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-
 """By how much a rounded number is off, of itself. Triton's interpreter cuts bfloat16 off, so it is twice what a card does."""
 LEAST = {torch.float32: 0.0, torch.float16: 2.0**-25, torch.bfloat16: 0.0}
 """By how much at least: half the smallest float16."""
+LIFTED = 2.0**-15
+"""Of that, what a power of the softmax is off: powers of float16 are taken 2¹⁵ times as large."""
 
 
 @dataclass
@@ -88,6 +90,22 @@ def cases(kind: str, seed: int) -> Iterator[Case]:
         )
 
 
+def first_token_takes_all(dtype: torch.dtype, fp8: bool) -> Case:
+    """The last of 300 tokens, for which the first weighs 2²³ to 2³⁰ times as much as each other and has a value of zero."""
+    length, head_dim, block_size = 300, 16, 32
+    others = torch.arange(length - 1)
+    key, value = torch.zeros(2, length, head_dim)
+    key[0, 0], key[1:, 0], key[1:, 1] = 16, -7, -(others % 8)
+    value[1:] = (others[:, None] + torch.arange(head_dim)) % 7 * 32 + 32
+    tables = torch.arange(-(-length // block_size), dtype=torch.int32)[None]
+    pools = torch.full((2, tables.shape[1] * block_size, head_dim), torch.nan)
+    pools[0, :length], pools[1, :length] = key, value
+    key_pool, value_pool = pools.view(2, -1, block_size, 1, head_dim).to(FP8 if fp8 else dtype)
+    query = torch.ones(1, 1, head_dim, dtype=dtype)
+    told = f"a first token that takes all, {dtype}, fp8 {fp8}"
+    return Case(told, query, key_pool, value_pool, tables, [1], [length], 0.7, None, None, NO_SCALES)
+
+
 def chunks_of(kind: str, rng: random.Random, deal: Deal) -> tuple[list[int], list[int]]:
     """The tokens of each chunk, and of its context with it; one of them is padding."""
     longest = deal(3, 40, 300, 600)
@@ -130,7 +148,9 @@ def poisoned(
 def expected(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
     """Dense attention in float64, and by how much a kernel may differ from it, each ``[tokens, heads, head_dim]``."""
     answers, allowed = torch.zeros(2, *case.query.shape, dtype=torch.float64)
-    unit, head_dim = UNIT[case.query.dtype], case.query.shape[2]
+    dtype, head_dim = case.query.dtype, case.query.shape[2]
+    # FP8 and bfloat16 meet in float16, and so do the powers of the softmax and the values then.
+    met = torch.float16 if dtype == torch.bfloat16 and case.key_pool.dtype == FP8 else dtype
     group = case.query.shape[1] // case.key_pool.shape[2]
     row = 0
     for table, count, length in zip(case.tables, case.counts, case.lengths, strict=True):
@@ -153,8 +173,9 @@ def expected(case: Case) -> tuple[torch.Tensor, torch.Tensor]:
             sizes = torch.einsum("hd,nhd->hn", query.abs(), key.abs()).amax(1, keepdim=True) * case.scaling
             off = 2 * 2.0**-24 * ((head_dim + 8) * sizes + 8 * (case.softcap or 0) + 64)
             weighed = torch.einsum("hn,nhd->hd", chances, value.abs())
-            allowed[row] = weighed * (off + unit) + unit * answers[row].abs()
-            allowed[row] += LEAST[case.query.dtype] * (1 + value.abs().sum(0))
+            # A power, 1 at most, is rounded to its dtype and so off by a unit of itself or by the least, the answer by one of its own.
+            allowed[row] = weighed * (off + UNIT[met]) + LIFTED * LEAST[met] * value.abs().sum(0)
+            allowed[row] += UNIT[dtype] * answers[row].abs() + LEAST[dtype]
             row += 1
         row += max(0, count - length)
     return answers, allowed

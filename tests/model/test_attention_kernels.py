@@ -9,7 +9,10 @@ import torch
 
 from kvarium_engine.kernels import triton_decode, triton_prefill
 from kvarium_engine.kernels.variants import HEAD_DIMS
-from tests.model.attention_cases import Case, cases, compare, expected
+from tests.model.attention_cases import Case, cases, compare, expected, first_token_takes_all
+
+pytestmark = pytest.mark.timeout(1800)
+"""Of the full size, interpreted on a loaded machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +40,23 @@ def decoded(case: Case, splits: int | None = None, out: torch.Tensor | None = No
     )
 
 
+def prefilled(case: Case, out: torch.Tensor | None = None) -> torch.Tensor:
+    return triton_prefill.prefill_attention(
+        case.query,
+        case.key_pool,
+        case.value_pool,
+        case.tables,
+        torch.tensor([0, *accumulate(case.counts)], dtype=torch.int32),
+        torch.tensor(case.lengths, dtype=torch.int32),
+        max(case.counts),
+        case.scaling,
+        case.window,
+        case.softcap,
+        case.scales,
+        out,
+    )
+
+
 def test_decodes_are_dense_attention(seed: int, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(triton_decode, "SHORTEST", 32)  # so that short contexts are split too
     for number, case in enumerate(islice(cases("decode", seed), 200 if size == "full" else 10)):
@@ -51,22 +71,24 @@ def test_decodes_are_dense_attention(seed: int, size: str, monkeypatch: pytest.M
 def test_chunks_of_prompts_are_dense_attention(seed: int, size: str) -> None:
     for number, case in enumerate(islice(cases("prefill", seed), 200 if size == "full" else 10)):
         out = None if number % 2 else torch.full(case.query.shape, torch.nan, dtype=case.query.dtype)
-        answer = triton_prefill.prefill_attention(
-            case.query,
-            case.key_pool,
-            case.value_pool,
-            case.tables,
-            torch.tensor([0, *accumulate(case.counts)], dtype=torch.int32),
-            torch.tensor(case.lengths, dtype=torch.int32),
-            max(case.counts),
-            case.scaling,
-            case.window,
-            case.softcap,
-            case.scales,
-            out,
-        )
+        answer = prefilled(case, out)
         assert out is None or answer is out
         compare(case, *expected(case), answer, f"case {number}")
+
+
+@pytest.mark.parametrize("fp8", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_what_stands_beside_a_first_token_that_takes_all_is_not_lost(
+    dtype: torch.dtype, fp8: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its value is zero, so that the answer is what float16 keeps of weights below 2⁻²⁴."""
+    monkeypatch.setattr(triton_decode, "SHORTEST", 32)
+    case = first_token_takes_all(dtype, fp8)
+    right, allowed = expected(case)
+    assert right.min() > 2.0**-24 and (right > 8 * allowed).all(), "nothing would be found missing"
+    for splits in (1, 3):
+        compare(case, right, allowed, decoded(case, splits), f"decoded, {splits} splits")
+    compare(case, right, allowed, prefilled(case), "prefilled")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,9 @@ from kvarium_engine.kernels.copy_blocks import copy_blocks
 from kvarium_engine.kernels.fp8 import FP8, quantized
 from kvarium_engine.kernels.write_kv import write_kv
 
+pytestmark = pytest.mark.timeout(1800)
+"""Of the full size, interpreted on a loaded machine."""
+
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 

@@ -111,7 +111,7 @@ def division(length, window, splits, TILE: tl.constexpr, SHORTEST_TILES: tl.cons
 @triton.jit(do_not_specialize=["table_width", "block_bits", "splits", "window"])
 def decode_splits(
     out,  # [sequences, heads, head_dim], or with SPLIT the splits' means [sequences, heads, splits, head_dim] f32
-    logs,  # [sequences, heads, splits] f32: log₂ of a split's total; not used without SPLIT
+    logs,  # [sequences, heads, splits] f32: log₂ of a split's total, as large as powers are taken; not used without SPLIT
     query,  # [sequences, heads, head_dim]
     key_pool,  # [num_blocks, block_size, kv_heads, head_dim]
     value_pool,

@@ -14,6 +14,13 @@ numbers stands in a tile 128 wide, of which no more is read than there is.
 The softmax is taken along the way, in float32 and with powers of 2: what stands so far, ``acc``, is the sum of the values times
 2^(score − ``highest``), ``total`` the sum of these powers; a higher score than any before makes both fade. Scores come
 times log₂ e, so that 2^score is e^score. A row that sees nothing has ``highest`` −∞, ``total`` 0 and ``acc`` 0.
+
+Powers that meet values of float16 (FP8 becomes that, too) are 2¹⁵ times as large, and ``acc`` and ``total`` with them: the least that
+float16 keeps is 2⁻²⁴, and where the highest score's value is about zero, as a first token's often is, the answer is what is below.
+
+    2⁻⁴⁰          2⁻²⁵          2⁻¹⁴                     1             2¹⁵
+      ‥ ‥ lost ‥ ‥ ‥│‥ fewer bits ‥│━━━━━━━━━ all bits ━━━━┥ highest              as they are
+      │‥ fewer bits ‥│━━━━━━━━━━━━━━━━━━━ all bits ━━━━━━━━━┿━━━━━━━━━━━━━┥       as they are taken
 """
 
 import functools
@@ -171,8 +178,10 @@ def fold_tile(acc, total, highest, scores, values, WIDE: tl.constexpr):
     higher = tl.maximum(highest, tl.max(scores, 1))
     # −∞ minus −∞ is no number; a row that has seen nothing yet is compared with 0.
     level = tl.where(higher == float("-inf"), 0.0, higher)
-    powers = tl.exp2(scores - level[:, None])
     fade = tl.exp2(highest - level)
+    if values.dtype == tl.float16:
+        level -= 15.0
+    powers = tl.exp2(scores - level[:, None])
     total = total * fade + tl.sum(powers, 1)
     acc = product(powers.to(values.dtype), values, acc * fade[:, None], WIDE)
     return acc, total, higher
