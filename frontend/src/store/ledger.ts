@@ -194,22 +194,58 @@ let next: View | null = null;
 /** What of the last one is still to be shown, a part a frame. */
 let rest: (() => void)[] = [];
 
+/** ms between two lists of a view that is moved on and on: nobody reads ten of them a second. */
+const LISTS_INTERVAL = 200;
+let listsShown = Number.NEGATIVE_INFINITY;
+/** The newest view, whose lists wait for that. */
+let waiting: View | null = null;
+let waitingFor: ReturnType<typeof setTimeout> | undefined;
+
 /**
- * Whoever moves the view waits for its picture: that comes first, and what stands beside it in the two frames after. Otherwise
- * all is of one step.
+ * Whoever moves the view waits for its picture: that comes first, and what stands beside it in the two frames after, while it is
+ * dragged five times a second. Otherwise all is of one step.
  */
 function show(view: View): void {
+  const whole = waiting === null ? view : laidOver(waiting, view);
+  waiting = null;
+  clearTimeout(waitingFor);
   const isMoved = view.position.mode === 'at' && view.map !== null;
   batch(() => {
     showPicture(view);
-    if (isMoved) rest = [() => showTables(view), () => showLists(view)];
-    else {
-      showTables(view);
-      showLists(view);
-    }
+    if (isMoved) return;
+    showTables(whole);
+    showLists(whole);
   });
-  if (isMoved) inNextFrame(showRest);
+  if (isMoved) {
+    waiting = whole;
+    const left = listsShown + LISTS_INTERVAL - performance.now();
+    if (left <= 0) showWaiting();
+    else waitingFor = setTimeout(showWaiting, left);
+  }
   afterFrame(() => tell({ kind: 'credit' }));
+}
+
+/** A view says nothing of a list that is as it was: then it is as in the view before, which was not shown. */
+function laidOver(before: View, view: View): View {
+  return {
+    ...view,
+    tables: view.tables ?? before.tables,
+    scheduler: view.scheduler ?? before.scheduler,
+    events: view.events ?? before.events,
+    tree: view.tree ?? before.tree,
+    requests: view.requests ?? before.requests,
+    series: view.series ?? before.series,
+    landmarks: view.landmarks ?? before.landmarks,
+  };
+}
+
+function showWaiting(): void {
+  const view = waiting;
+  if (view === null) return;
+  waiting = null;
+  listsShown = performance.now();
+  rest = [() => showTables(view), () => showLists(view)];
+  inNextFrame(showRest);
 }
 
 function showRest(): void {
@@ -234,7 +270,7 @@ function showNext(): void {
 export function whenDrawn(): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
-      if (next === null && rest.length === 0) requestAnimationFrame(() => resolve());
+      if (next === null && rest.length === 0 && waiting === null) requestAnimationFrame(() => resolve());
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -282,6 +318,7 @@ effect(() => {
 
 function forget(): void {
   rest = [];
+  waiting = null;
   hello.value = null;
   failure.value = null;
   position.value = NOWHERE;
