@@ -175,11 +175,17 @@ class ContentParents:
         return twin
 
     def reserve(self, bound: int) -> None:
-        """Contents below ``bound`` were interned. Raises :class:`FrameError` past 2^30, which no session reaches."""
+        """Contents below ``bound`` were interned.
+
+        Raises :class:`FrameError` past 2^30, which no session reaches, and where there is no memory for so many.
+        """
         if bound > 1 << 30:
             raise FrameError(f"content {bound - 1} is out of any order")
         if bound > len(self._parents):
-            grown = np.zeros(max(bound, 2 * len(self._parents)), dtype=np.uint32)
+            try:
+                grown = np.zeros(max(bound, 2 * len(self._parents)), dtype=np.uint32)
+            except MemoryError:
+                raise FrameError(f"content {bound - 1}: there is no memory for so many") from None
             grown[: self.next] = self._parents[: self.next]
             self._parents = grown
         self.next = max(self.next, bound)

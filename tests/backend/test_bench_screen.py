@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from kvarium.bench import chromium, screen
+from kvarium.bench import screen
+from kvarium.bench.folding import NotMeasuredError
 from kvarium.bench.screen import OPERATIONS_PER_S, SIZES, table
 from tests.backend.server_process import kvarium
 from tests.backend.test_bench_seek import is_ordered
@@ -41,11 +42,14 @@ def test_the_small_bench_tells_all_that_is_asked_for(tmp_path: Path, chromium_pa
 
 
 def test_without_a_browser_nothing_of_the_page_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chromium, "find_chromium", lambda: "/nowhere/chromium")
+    def missing(*_: Any) -> None:
+        raise NotMeasuredError("no Chromium could be started")
+
+    monkeypatch.setattr(screen, "_live", missing)
     notes: list[str] = []
     found: dict[str, Any] = screen.measure(SIZES["small"], notes.append)
     assert set(found.values()) == {None}
-    assert "no Chromium could be started" in notes[-1]
+    assert notes == ["the page is not measured: no Chromium could be started"]
     assert "not measured" in table(found)
 
 

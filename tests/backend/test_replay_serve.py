@@ -85,6 +85,7 @@ def test_a_viewer_sees_it_live_and_whoever_asks_is_told_that_it_is_a_recording(
     with process("replay", str(path), *arguments):
         wait_for(lambda: bool(server.hub.live))
         live = next(iter(server.hub.live))
+        assert server.hub.live[live].hello.replay_of == session
         answer = server.http.post(f"/api/sessions/{live}/commands", json={"name": "keyframe", "args": {}})
         assert answer.status_code == 409
         assert (
@@ -95,7 +96,6 @@ def test_a_viewer_sees_it_live_and_whoever_asks_is_told_that_it_is_a_recording(
             watch.until(lambda found: isinstance(found, Bye))
     sent = [frame for frame in watch.frames if codec.peek(frame)[1] is not None]
     assert sent[1:] == frames[-len(sent) + 1 :] and len(sent) > 50
-    assert server.hub.live[live].hello.replay_of == session
 
 
 def test_a_session_that_was_interrupted_is_replayed_to_where_it_ends(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from kvarium_ledger import codec
 from kvarium_ledger.batch import apply_batch
 from kvarium_ledger.block_columns import BLOCK_COLUMNS
+from kvarium_ledger.codec import FrameError
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Hypothesis, Submitted
 from kvarium_ledger.encoder import Encoder
@@ -423,3 +424,17 @@ def test_a_keyframe_lists_the_contents_that_blocks_hold_with_their_ancestors() -
     assert live.tolist() == [0, 1, 2]
     assert their_parents.tolist() == [NONE, 0, 1]
     assert [parents.parent(content) for content in (2, 3, 4)] == [1, NONE, None]
+
+
+def test_contents_that_no_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    parents = ContentParents()
+    parents.intern(np.array([0, 1], "<u4"), np.array([NONE, 0], "<u4"))
+
+    def zeros(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(np, "zeros", zeros)
+    much = np.array([570_425_344], "<u4"), np.array([0], "<u4")
+    with pytest.raises(FrameError, match="content 570425344: there is no memory for so many"):
+        parents.intern(*much)
+    assert (parents.next, parents.parent(1), parents.parent(570_425_344)) == (2, 0, None)
