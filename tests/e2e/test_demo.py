@@ -38,7 +38,7 @@ class Demo:
 def demo(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
     db = tmp_path_factory.mktemp("demo") / "demo.db"
     began = time.monotonic()
-    with process("demo", "--no-browser", "--port", "0", "--db", str(db), "--duration", "60") as server:
+    with process("demo", "--no-browser", "--port", "0", "--db", str(db), "--duration", "75") as server:
         yield Demo(server.wait_ready(), db, began)
 
 
@@ -94,8 +94,11 @@ def select_block(page: Page) -> None:
 
 def keys_and_values_are_read(page: Page) -> None:
     """Of a block of the answer, while the engine is held; no recording has them."""
-    page.locator("body").press("Shift+Space")
-    expect(page.get_by_role("toolbar", name="The engine")).to_contain_text("held")
+    engine = page.get_by_role("toolbar", name="The engine")
+    # Out of the prompt, where Shift+Space is a space.
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+Space")
+    expect(engine).to_contain_text("engine held")
     select_block(page)
     device = page.get_by_role("region", name="Keys and values")
     device.get_by_role("button", name="Read from the device").click()
@@ -107,7 +110,9 @@ def keys_and_values_are_read(page: Page) -> None:
     expect(device).to_contain_text("mean of slots 0 to 15")
     device.get_by_role("combobox").select_option("3")
     expect(device).to_contain_text("slot 3, after step")
-    page.locator("body").press("Shift+Space")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Shift+Space")
+    expect(engine).to_contain_text("engine running")
 
 
 def replayed(recording: Recording, request: int, open_page: Pages) -> None:
