@@ -66,11 +66,6 @@ export function settleFilter(): void {
   }
 }
 
-export function setFilter(text: string): void {
-  typeFilter(text);
-  settleFilter();
-}
-
 keepInAddress({
   name: 'filter',
   now: () => (settledFilter.value === '' ? null : settledFilter.value),

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { ask } from './engine';
+import { current } from './sessions';
 
 /** What the engine's `read_block` answers: norms of layers × kv_heads, a layer after the other. */
 export interface BlockNorms {
@@ -18,6 +19,7 @@ export interface BlockNorms {
 }
 
 export interface Reading {
+  readonly session: string | null;
   readonly block: number;
   readonly generation: number;
   /** Of all written slots, or of this one. */
@@ -25,11 +27,11 @@ export interface Reading {
   readonly found: BlockNorms | { readonly error: string } | null;
 }
 
-/** The last one; of another block or another life of it, it says nothing. */
+/** The last one; of another session, another block or another life of it, it says nothing. */
 export const reading = signal<Reading | null>(null);
 
 export async function readBlock(block: number, generation: number, slot: number | null): Promise<void> {
-  const asked: Reading = { block, generation, slot, found: null };
+  const asked: Reading = { session: current.peek()?.id ?? null, block, generation, slot, found: null };
   reading.value = asked;
   const answer = await ask<BlockNorms>('read_block', {
     block,

@@ -10,6 +10,7 @@ import { takesPrompts } from '../store/engine';
 import { type BlockNorms, readBlock, reading } from '../store/keysAndValues';
 import { hello, isLive } from '../store/ledger';
 import { pixelRatio, pointIn } from '../store/scale';
+import { current } from '../store/sessions';
 import { palette } from '../store/theme';
 import { text } from '../text';
 import type { BlockAnswer } from '../worker/answers/inspect';
@@ -111,7 +112,9 @@ export function KeysAndValues({ answer }: { readonly answer: BlockAnswer }) {
   useEffect(() => setSlot(null), [block, generation]);
   if ((hello.value?.kv_bytes_per_block ?? 0) === 0 || filled === 0) return null;
   const last = reading.value;
-  const mine = last !== null && last.block === block && last.generation === generation ? last : null;
+  const isMine =
+    last?.session === current.value?.id && last?.block === block && last.generation === generation;
+  const mine = isMine ? last : null;
   const found = mine?.found ?? null;
   const read = (which: number | null): void => void readBlock(block, generation, which);
   return (

@@ -11,7 +11,7 @@
  * a run, so that a run stays open when it is cut in two by a new branch, and when it grows together with what follows.
  */
 
-import { NO_NODE, Place, type Trie } from './trie';
+import { NO_NODE, type Trie } from './trie';
 
 export const SORTS = ['tokens', 'blocks', 'hits', 'recency'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -189,9 +189,4 @@ export function wayTo(trie: Trie, node: number): number[] {
     way.push(trie.content[head]!);
   }
   return way.reverse();
-}
-
-/** Is what a run follows a content that no block holds any more? */
-export function isCutOff(trie: Trie, node: number): boolean {
-  return trie.place[node] === Place.gone;
 }
