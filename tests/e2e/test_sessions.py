@@ -85,8 +85,10 @@ def test_a_session_is_found_named_annotated_exported_removed_and_brought_back(
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("This can’t be undone.")
     page.keyboard.press("Escape")
-    expect(rows).to_have_count(1)
+    # A key that follows at once is not taken for the closed dialog's.
     page.keyboard.press("Delete")
+    expect(dialog).to_have_count(1)
+    expect(rows).to_have_count(1)
     dialog.get_by_role("button", name="Remove it").click()
     expect(page.get_by_text("given back to the disk")).to_be_visible()
     expect(page.get_by_text("Nothing is recorded yet.")).to_be_visible()

@@ -70,8 +70,9 @@ export function KeysOverlay() {
       ref={dialog}
       class="keys"
       aria-label={text.keys.title}
-      onClose={() => {
-        keysShown.value = false;
+      onClose={(event) => {
+        // Told a task later, also when it is gone and another one open.
+        if (event.currentTarget.isConnected) keysShown.value = false;
       }}
       onClick={(event) => {
         if (event.target === dialog.current) keysShown.value = false;

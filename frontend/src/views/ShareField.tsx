@@ -1,8 +1,8 @@
 /** The link to what is shown, to be copied by hand where the clipboard can't be used. */
 
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import { linkToCopy } from '../store/share';
 import { text } from '../text';
+import { Dialog } from './Dialog';
 
 const words = text.share;
 
@@ -10,31 +10,18 @@ function close(): void {
   linkToCopy.value = null;
 }
 
-function Field({ link }: { readonly link: string }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const field = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => {
-    const element = dialog.current!;
-    element.showModal();
-    field.current?.select();
-    return () => element.close();
-  }, []);
+export function ShareField() {
+  const link = linkToCopy.value;
+  if (link === null) return null;
   return (
-    <dialog
-      ref={dialog}
-      class="share"
-      aria-label={words.title}
-      onClose={close}
-      onKeyDown={(event) => event.stopPropagation()}
-    >
-      <h2>{words.title}</h2>
+    <Dialog title={words.title} kind="share" onClose={close}>
       <input
-        ref={field}
         type="text"
         class="num"
         aria-label={words.title}
         readOnly
         value={link}
+        // The dialog gives it the focus, as the first that can have it.
         onFocus={(event) => event.currentTarget.select()}
       />
       <p class="dim">
@@ -43,11 +30,6 @@ function Field({ link }: { readonly link: string }) {
           {words.close}
         </button>
       </p>
-    </dialog>
+    </Dialog>
   );
-}
-
-export function ShareField() {
-  const link = linkToCopy.value;
-  return link === null ? null : <Field link={link} />;
 }
