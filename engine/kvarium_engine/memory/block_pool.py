@@ -70,21 +70,21 @@ class BlockPool(FreeBlocks):
         (u32) are those of the full blocks, behind the content ``parent``; empty: there are no labels. Returns the blocks and
         the contents.
         """
-        ledger, size, cache, filled = self.ledger, self.block_size, self.cache, self.state.filled
+        ledger, size, cache = self.ledger, self.block_size, self.cache
         assert 0 < last <= size, f"a block of {size} slots can't be filled to {last}"
-        assert cache is not None or not tokens, "labels need a prefix cache"
         if n == 1:
-            block, ticket, before, had, hit = self.take_one()
-            filled[block] = last
-            told = (
-                self._label_one(cache, block, parent, tokens, keys) if cache is not None and tokens else NONE
-            )
+            block, ticket, before, had, hit = self.take_one(last)
+            if not tokens:
+                ledger.prefill_one(block, sequence, position, ticket, before, had, hit, last, NONE)
+                return [block], []
+            told = self._label_one(block, parent, tokens, keys)
             ledger.prefill_one(block, sequence, position, ticket, before, had, hit, last, told)
-            return [block], [told] if tokens else []
+            return [block], [told]
+        assert cache is not None or not tokens, "labels need a prefix cache"
         blocks, tickets, filled_before, lost, hits = self.take(n, size)
         contents: list[int] = []
         if last != size:
-            filled[blocks[-1]] = last
+            self.state.filled[blocks[-1]] = last
         if cache is not None and tokens:
             contents = self._label(cache, blocks if last == size else blocks[:-1], parent, tokens, keys)
         ledger.prefill(blocks, sequence, position, tickets, filled_before, lost, hits, size, last, contents)
@@ -286,14 +286,16 @@ class BlockPool(FreeBlocks):
             (block,) = blocks
             assert filled[block] == size, f"block {block} is not full: {filled[block]} slots"
             assert content[block] == NONE, f"block {block} is labelled twice"
-            return [self._label_one(cache, block, parent, tokens, keys)]
+            return [self._label_one(block, parent, tokens, keys)]
         for block in blocks:
             assert filled[block] == size, f"block {block} is not full: {filled[block]} slots"
             assert content[block] == NONE, f"block {block} is labelled twice"
         return self._label(cache, blocks, parent, tokens, keys)
 
-    def _label_one(self, cache: PrefixCache, block: int, parent: int, tokens: bytes, keys: ExtraKeys) -> int:
+    def _label_one(self, block: int, parent: int, tokens: bytes, keys: ExtraKeys) -> int:
         """The same, of one ``block`` that is full and not labelled: its content."""
+        cache = self.cache
+        assert cache is not None, "labels need a prefix cache"
         told, is_new = cache.intern(parent, tokens, keys)
         if is_new:
             first = keys.first if parent == NONE else keys.rest

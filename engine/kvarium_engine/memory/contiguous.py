@@ -60,7 +60,7 @@ class ContiguousPool(BlockPool):
             f"{self.arena.free_blocks} blocks are free in the arena, {self.num_free} in the queue"
         )
 
-    def take_one(self) -> tuple[int, float, int, int, int]:
+    def take_one(self, fill: int = 0) -> tuple[int, float, int, int, int]:
         """Refused: blocks are given in runs."""
         raise AssertionError("1 blocks are asked of a contiguous pool one by one: it gives runs (reserve)")
 

@@ -93,21 +93,27 @@ class FreeBlocks:
             cache.forget_hashes(lost)
         return blocks, tickets, filled_before, lost, hits_before
 
-    def take_one(self) -> tuple[int, float, int, int, int]:
+    def take_one(self, fill: int = 0) -> tuple[int, float, int, int, int]:
         """Take one block, as :meth:`take` does: it, its ticket, fill, content (``NONE``: it had none) and hits before."""
         block, ticket = self.queue.popleft()
         state = self.state
-        assert not state.count[block], f"block {block} of the free queue has count {state.count[block]}"
-        state.count[block] = 1
+        count, filled, content = state.count, state.filled, state.content
+        assert not count[block], f"block {block} of the free queue has count {count[block]}"
+        count[block] = 1
         state.generation[block] += 1
-        filled_before = state.filled[block]
-        state.filled[block] = 0
-        label = state.content[block]
+        filled_before = filled[block]
+        filled[block] = fill
+        label = content[block]
         if label == NONE:
             return block, ticket, filled_before, NONE, 0
-        assert self.cache is not None, f"block {block} is labelled, but there is no prefix cache"
-        self.cache.discard(label, block)
-        state.content[block] = NONE
+        cache = self.cache
+        assert cache is not None, f"block {block} is labelled, but there is no prefix cache"
+        found = cache.holders.pop(label)
+        if found != block:
+            cache.put_back(label, found, block)
+        elif cache.hashes:
+            cache.hashes.pop(label, None)
+        content[block] = NONE
         hits = state.hits[block]
         state.hits[block] = 0
         return block, ticket, filled_before, label, hits

@@ -133,15 +133,17 @@ class FreeQueue:
     def popleft(self) -> tuple[int, float]:
         """Take one block from the head: the block and the ticket that it had."""
         if not self._front:
-            head, order, places, ticket = self._head, self._order, self._places, self._ticket
-            for at in range(head, len(order)):
-                block, place = order[at], places[at]
+            at, order, ticket = self._head, self._order, self._ticket
+            end = len(order)
+            while at < end:
+                block, place = order[at], self._places[at]
+                at += 1
                 if ticket[block] == place:
                     ticket[block] = NO_TICKET
-                    self._head = at + 1
+                    self._head = at
                     self.size -= 1
                     return block, place
-            self._head = len(order)
+            self._head = end
         (block,), (place,) = self.popleft_n(1)
         return block, place
 

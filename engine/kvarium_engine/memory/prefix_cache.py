@@ -41,7 +41,8 @@ class PrefixCache:
 
     ``seed`` is the string that the hash chain begins with (vLLM: PYTHONHASHSEED). ``remember``: how many contents
     a generation keeps. ``hashing``: the hash of every content that a block holds is known (:meth:`hash_of`).
-    ``holders``: the block that holds a content, or all that do, the one that was labelled first first.
+    ``holders``: the block that holds a content, or all that do, the one that was labelled first first. ``hashes``: those
+    that are known of contents that a block holds.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class PrefixCache:
         self._heads: list[int] = []
         """Those first ones, ascending."""
         self.holders: dict[int, int | list[int]] = {}
-        self._hashes: dict[int, bytes] = {}
+        self.hashes: dict[int, bytes] = {}
 
     # -- contents -----------------------------------------------------------------------------------------------
 
@@ -78,9 +79,8 @@ class PrefixCache:
             content = self._again(key)
             if content is None:
                 new = True
-                content = self.next_content
+                self._young[key] = content = self.next_content
                 self.next_content = content + 1
-                self._young[key] = content
                 self._met += 1
             if self._met >= self._remember:
                 self._turn()
@@ -162,14 +162,14 @@ class PrefixCache:
 
     def _hash_all(self, parent: int, tokens: bytes, contents: list[int], keys: ExtraKeys) -> None:
         """The hashes of ``contents``, where they are not known."""
-        before = self._root if parent == NONE else self._hashes[parent]
+        before = self._root if parent == NONE else self.hashes[parent]
         ids = memoryview(tokens).cast("I")
         for position, content in enumerate(contents):
-            found = self._hashes.get(content)
+            found = self.hashes.get(content)
             if found is None:
                 own = ids[position * self.block_size : (position + 1) * self.block_size]
                 found = block_hash(before, own, keys.at(first=parent == NONE and not position))
-                self._hashes[content] = found
+                self.hashes[content] = found
             before = found
 
     def _turn(self) -> None:
@@ -200,11 +200,11 @@ class PrefixCache:
 
     def hash_of(self, content: int) -> bytes | None:
         """The hash (32 bytes) of a content that was just interned, or that a block holds; None unless ``hashing``."""
-        return self._hashes[content] if self.hashing else None
+        return self.hashes[content] if self.hashing else None
 
     def hashes_of(self, contents: Iterable[int]) -> list[bytes]:
         """The same of several; none unless ``hashing``."""
-        return [self._hashes[content] for content in contents] if self.hashing else []
+        return [self.hashes[content] for content in contents] if self.hashing else []
 
     def held(self) -> list[tuple[int, int]]:
         """(content, parent) of every content that a block holds, in the order of their ids."""
@@ -273,8 +273,8 @@ class PrefixCache:
         found = self.holders.pop(content)
         if found != block:
             self.put_back(content, found, block)
-        elif self._hashes:
-            self._hashes.pop(content, None)
+        elif self.hashes:
+            self.hashes.pop(content, None)
 
     def put_back(self, content: int, found: int | list[int], block: int) -> None:
         """Of the holders of ``content`` that were ``found``, all but ``block`` still hold it."""
@@ -284,15 +284,15 @@ class PrefixCache:
 
     def forget_hashes(self, contents: Iterable[int]) -> None:
         """Blocks lost these ``contents``: the hashes of those that nobody holds now are made again if need be."""
-        if not self._hashes:
+        if not self.hashes:
             return
         for content in contents:
             if content not in self.holders:
-                self._hashes.pop(content, None)
+                self.hashes.pop(content, None)
 
     def missed_hash(self, tokens: bytes, contents: Sequence[int], keys: ExtraKeys = NO_KEYS) -> bytes:
         """The hash (32 bytes) of the block that follows the cached prefix ``contents`` of ``tokens`` (u32)."""
-        hashes = self._hashes
+        hashes = self.hashes
         known = len(contents)
         while known and contents[known - 1] not in hashes:
             known -= 1
