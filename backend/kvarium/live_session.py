@@ -8,8 +8,9 @@ engine ──frame──▶ LiveSession.receive ─┬▶ writer (queue)  ──
 import asyncio
 import time
 import uuid
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+from kvarium.engine_link import EngineLink, LinkFaultError, NoAnswerError, NotLinkedError, RefusedCommandError
 from kvarium.errors import KvariumError
 from kvarium.follower import Follower
 from kvarium.heads import Head, read_head
@@ -31,35 +32,6 @@ FRESH_KEYFRAME_BYTES = 1 << 20
 
 
 RECORD_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyRecord))
-
-
-class LinkFaultError(KvariumError):
-    """An engine sent what no engine may send."""
-
-
-class EngineLink(Protocol):
-    """The way back to an engine."""
-
-    def acknowledge(self, record: int) -> None:
-        """Everything up to ``record`` is committed."""
-
-    def send(self, frame: bytes) -> None:
-        """Send a command."""
-
-    def close(self, code: int, reason: str) -> None:
-        """End the connection."""
-
-
-class NotLinkedError(KvariumError):
-    """A command for an engine that is not there."""
-
-
-class NoAnswerError(KvariumError):
-    """A command that the engine did not answer in time."""
-
-
-class RefusedCommandError(KvariumError):
-    """A command that the engine answered with an error."""
 
 
 class LiveSession:

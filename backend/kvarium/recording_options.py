@@ -86,7 +86,7 @@ SessionOrFile = Annotated[
 @contextlib.contextmanager
 def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]":
     """A reader and the number of the session ``name``; without ``--db`` it may be a file that holds just one."""
-    from kvarium.recording.reader import LISTED
+    from kvarium.recording.catalogue import LISTED
     from kvarium.recording.shelf import Shelf
 
     is_file = db is None and name != "latest" and Path(name).is_file()

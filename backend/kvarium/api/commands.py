@@ -9,8 +9,8 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency
+from kvarium.engine_link import NoAnswerError, NotLinkedError, RefusedCommandError
 from kvarium.errors import UnknownSessionError
-from kvarium.live_session import NoAnswerError, NotLinkedError, RefusedCommandError
 from kvarium_ledger.messages import Argument
 
 router = APIRouter(prefix="/api")

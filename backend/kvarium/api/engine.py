@@ -9,8 +9,9 @@ from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 from fastapi.responses import PlainTextResponse
 
 from kvarium.api.context import hub_of
+from kvarium.engine_link import LinkFaultError
 from kvarium.errors import KvariumError
-from kvarium.live_session import LinkFaultError, LiveSession
+from kvarium.live_session import LiveSession
 from kvarium.recording.writer import Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Ack, Rejected, Welcome

@@ -3,11 +3,12 @@
 from typing import NamedTuple
 
 from kvarium.errors import UnknownSessionError
+from kvarium.recording.catalogue import find_row
 from kvarium.recording.curves import Curves
 from kvarium.recording.database import Database
 from kvarium.recording.imports import Imported, Imports, imports_folder
 from kvarium.recording.index_rows import Row
-from kvarium.recording.reader import Reader, find_row
+from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 
 

@@ -8,9 +8,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from kvarium.errors import KvariumError
 from kvarium.recording import tables
+from kvarium.recording.catalogue import LOST_SERVER
 from kvarium.recording.chunks import SealedChunk
 from kvarium.recording.index_rows import IndexRows, Row
-from kvarium.recording.reader import LOST_SERVER
 from kvarium_ledger.messages import Hello
 
 
