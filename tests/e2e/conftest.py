@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from kvarium.bench.chromium import FLAGS
 from kvarium.recording.database import open_for_reading
@@ -16,8 +16,13 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import Step
 from tests.backend.server_process import ServerProcess, kvarium, process
-from tests.e2e.page import until
+from tests.e2e.page import THROTTLE, until
 from tests.plain_state import plain_state
+
+WAIT_MS = 20_000 * THROTTLE
+"""For what is to be seen a machine that has other things to do may take long, so this is only for what never comes."""
+
+expect.set_options(timeout=WAIT_MS)
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +67,9 @@ class Pages:
         if script is not None:
             context.add_init_script(script)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(WAIT_MS)
+        if THROTTLE > 1:
+            context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": THROTTLE})
         origin = "/".join(url.split("/")[:3])
 
         def requested(request: Request) -> None:

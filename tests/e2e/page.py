@@ -1,5 +1,6 @@
 """What the tests ask of the page, through its hook `window.kvarium`."""
 
+import os
 import time
 from typing import Any
 
@@ -7,13 +8,16 @@ from playwright.sync_api import Locator, Page
 
 from kvarium_ledger.operations import NONE
 
+THROTTLE = float(os.environ.get("KVARIUM_TEST_THROTTLE", "1"))
+"""How many times slower than it could each page runs, to find what races; what is waited for has as much longer."""
+
 
 def until(page: Page, condition: str, arg: Any = None, timeout: float = 20.0) -> None:
     """Wait until ``condition``, a JavaScript expression or function of ``arg``, holds.
 
     Playwright's own way evaluates a string in the page, which the page's content security policy forbids.
     """
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + timeout * THROTTLE
     while not page.evaluate(condition, arg):
         assert time.monotonic() < deadline, f"waited {timeout} s in vain for: {condition} ({arg})"
         page.wait_for_timeout(20)
