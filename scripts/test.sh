@@ -19,10 +19,10 @@ else
 fi
 
 # Two processes at once, where there are two cores: a test waits as often as it works. Those of one file stay together, as
-# they share what is slow to make; torch takes one thread in each.
+# they share what is slow to make, and the longest files come first (tests/longest.py); torch takes one thread in each.
 together=()
 if [[ ! " $* " =~ \ (-n|-x|--pdb|-s)\  ]] && (($(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 1) > 1)); then
-  together=(-n 2 --dist loadfile)
+  together=(-n 2 --dist loadfile --no-loadscope-reorder)
   export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 fi
 

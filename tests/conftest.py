@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model import store
+from tests import longest
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = ("small", "full")
@@ -98,6 +99,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if config.getoption("--size") == "small" and item.get_closest_marker(name) is not None:
                 item.add_marker(pytest.mark.skip(reason=f"{name}: runs with --size full (make test-all)"))
                 break
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        seconds = longest.SECONDS[config.getoption("--size")]
+        items.sort(key=lambda item: -seconds.get(item.nodeid.partition("::")[0], 0))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import longest
 from tests.conftest import ROOT
 
 # The parts of kvarium_engine that run a model may import torch; but for these, which are of use without it.
@@ -107,3 +108,8 @@ def test_the_packages_that_are_imported_are_those_that_the_decision_names(
     package: str, allowed: set[str]
 ) -> None:
     assert imported(ROOT / "engine" / package) == allowed
+
+
+@pytest.mark.parametrize("size", longest.SECONDS)
+def test_the_files_that_are_begun_first_are_there(size: str) -> None:
+    assert [name for name in longest.SECONDS[size] if not (ROOT / name).is_file()] == []

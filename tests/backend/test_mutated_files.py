@@ -1,6 +1,6 @@
 """Recordings that something or someone changed, read by the commands: see ``tests.backend.file_mutations``.
 
-In the full form 10,000 mutated records (``test_mutated_frames``) and 7,000 files: 2,000 here, each given to a query, an export and
+In the full form 10,000 mutated records (``test_mutated_frames``) and 6,000 files: 1,000 here, each given to a query, an export and
 the verification, and 5,000 that are imported (``test_inspection``); in the small one 500 records and 560 files.
 """
 
@@ -17,7 +17,7 @@ from tests.vectors.recording import stored
 def test_verify_sql_and_export_of_mutated_files_say_what_is_wrong(
     tmp_path: Path, size: str, seed: int
 ) -> None:
-    count = 60 if size == "small" else 2000
+    count = 60 if size == "small" else 1000
     file = stored(tables.FORMAT, tmp_path)
     told = run_trials("tests.backend.file_mutations", file, seed, count, 150 if size == "small" else 1500)
     outcomes = told["done"]

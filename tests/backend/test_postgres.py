@@ -48,7 +48,7 @@ def cluster() -> Iterator[str]:
     pytest.importorskip("psycopg", reason="no psycopg: pip install 'kvarium[postgres]'")
     folder = programs()
     if folder is None:
-        pytest.skip("no PostgreSQL is installed")
+        pytest.skip("no PostgreSQL is installed (Debian: apt-get install postgresql)")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

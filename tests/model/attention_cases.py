@@ -1,7 +1,7 @@
 """Random cases of paged attention, and dense attention in float64 to compare them with.
 
 What may not be read is poison: NaN in every slot that is not attended to (of FP8 too), and entries of the block tables that are no
-blocks. Each setting goes through all its values in a random order, so that a few cases cover them singly.
+blocks. Ten cases have each value of each setting; some 55 have each two values that can meet: a fault takes one, or two that meet.
 """
 
 import math
@@ -12,10 +12,26 @@ from typing import Any
 
 import torch
 
+from kvarium_engine.kernels.covering import covering
 from kvarium_engine.kernels.fp8 import FP8, NO_SCALES
 
-HEAD_DIMS = (8, 16, 32, 64, 80, 96, 128, 256)
-BLOCK_SIZES = (8, 16, 32, 64, 128, 256)
+SETTINGS: dict[str, tuple[Any, ...]] = {
+    "head_dim": (8, 16, 32, 64, 80, 96, 128, 256),
+    "block_size": (8, 16, 32, 64, 128, 256),
+    "dtype": (torch.float32, torch.float16, torch.bfloat16),
+    "fp8": (False, True),
+    "softcap": (None, 0.5, 30.0),
+    "window": (None, 1, 7, 150),
+    "kv_heads": (1, 2, 3),
+    "group": (1, 2, 3, 8, 20),
+    "longest": (3, 40, 300, 600),
+    "magnitude": (1.0, 2.0**20, 2.0**-40),
+    "heads_first": (False, True),
+}
+"""``longest``: tokens of a context, at most; ``magnitude``: of the query's numbers, which the scaling takes back; ``heads_first``:
+how the query lies in memory."""
+DRAWN = 2000
+"""Of which those that cover the most are taken: any two values meet in some of so many."""
 NO_BLOCK = 2**30
 UNIT = {torch.float32: 2.0**-24, torch.float16: 2.0**-11, torch.bfloat16: 2.0**-7}
 """By how much a rounded number is off, of itself. Triton's interpreter cuts bfloat16 off, so it is twice what a card does."""
@@ -42,52 +58,59 @@ class Case:
     scales: tuple[float, float]
 
 
-class Deal:
-    """Values of each setting, all of them in a random order before any comes again."""
-
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.left: dict[tuple[Any, ...], list[Any]] = {}
-
-    def __call__(self, *values: Any) -> Any:
-        left = self.left.setdefault(values, [])
-        if not left:
-            left += self.rng.sample(values, len(values))
-        return left.pop()
+def drawn(rng: random.Random) -> dict[str, Any]:
+    """A value for each setting."""
+    found = {name: rng.choice(values) for name, values in SETTINGS.items()}
+    if found["dtype"] == torch.float16:
+        found["magnitude"] = 1.0  # it holds no other
+    return found
 
 
-def cases(kind: str, seed: int) -> Iterator[Case]:
+def cases(kind: str, seed: int, least: int | None = None) -> Iterator[Case]:
+    """Cases that have all pairs of values between them; with ``least``, so many that have all values."""
     rng = random.Random(f"{kind} {seed}")
-    deal = Deal(rng)
-    while True:
-        head_dim, block_size = deal(*HEAD_DIMS), deal(*BLOCK_SIZES)
-        dtype = deal(torch.float32, torch.float16, torch.bfloat16)
-        fp8, cap, window = deal(False, True), deal(None, 0.5, 30.0), deal(None, 1, 7, 150)
-        kv_heads, group = deal(1, 2, 3), deal(1, 2, 3, 8, 20)
-        counts, lengths = chunks_of(kind, rng, deal)
-        generator = torch.Generator().manual_seed(rng.randrange(2**60))
-        query = (
-            torch.randn(kv_heads * group, sum(counts), head_dim, generator=generator)
-            .transpose(0, 1)
-            .to(dtype)
-        )
-        size = 1.0 if dtype == torch.float16 else deal(1.0, 2.0**20, 2.0**-40)
-        tables, pools = poisoned(
-            rng, generator, counts, lengths, window, block_size, (kv_heads, head_dim), FP8 if fp8 else dtype
-        )
-        yield Case(
-            f"head_dim {head_dim}, block_size {block_size}, {dtype}, fp8 {fp8}, softcap {cap}, window {window}, "
-            f"{kv_heads} × {group} heads, {counts} of {lengths} tokens",
-            (query if deal(False, True) else query.contiguous()) * size,
-            *pools,
-            tables,
-            counts,
-            lengths,
-            head_dim**-0.5 * rng.uniform(0.5, 4) / size,
-            window,
-            cap,
-            (rng.uniform(0.2, 2), rng.uniform(0.2, 2)) if fp8 else NO_SCALES,
-        )
+    settings = [drawn(rng) for _ in range(DRAWN)]
+    for chosen in covering(settings, least):
+        yield case_of(kind, rng, **settings[chosen])
+
+
+def case_of(
+    kind: str,
+    rng: random.Random,
+    head_dim: int,
+    block_size: int,
+    dtype: torch.dtype,
+    fp8: bool,
+    softcap: float | None,
+    window: int | None,
+    kv_heads: int,
+    group: int,
+    longest: int,
+    magnitude: float,
+    heads_first: bool,
+) -> Case:
+    """A case with these :data:`SETTINGS`; all else of it is random."""
+    counts, lengths = chunks_of(kind, rng, longest)
+    generator = torch.Generator().manual_seed(rng.randrange(2**60))
+    query = (
+        torch.randn(kv_heads * group, sum(counts), head_dim, generator=generator).transpose(0, 1).to(dtype)
+    )
+    tables, pools = poisoned(
+        rng, generator, counts, lengths, window, block_size, (kv_heads, head_dim), FP8 if fp8 else dtype
+    )
+    return Case(
+        f"head_dim {head_dim}, block_size {block_size}, {dtype}, fp8 {fp8}, softcap {softcap}, window {window}, "
+        f"{kv_heads} × {group} heads, {counts} of {lengths} tokens",
+        (query if heads_first else query.contiguous()) * magnitude,
+        *pools,
+        tables,
+        counts,
+        lengths,
+        head_dim**-0.5 * rng.uniform(0.5, 4) / magnitude,
+        window,
+        softcap,
+        (rng.uniform(0.2, 2), rng.uniform(0.2, 2)) if fp8 else NO_SCALES,
+    )
 
 
 def first_token_takes_all(dtype: torch.dtype, fp8: bool) -> Case:
@@ -106,9 +129,8 @@ def first_token_takes_all(dtype: torch.dtype, fp8: bool) -> Case:
     return Case(told, query, key_pool, value_pool, tables, [1], [length], 0.7, None, None, NO_SCALES)
 
 
-def chunks_of(kind: str, rng: random.Random, deal: Deal) -> tuple[list[int], list[int]]:
+def chunks_of(kind: str, rng: random.Random, longest: int) -> tuple[list[int], list[int]]:
     """The tokens of each chunk, and of its context with it; one of them is padding."""
-    longest = deal(3, 40, 300, 600)
     lengths = [rng.randint(1, longest) for _ in range(rng.randint(1, 3))]
     counts = (
         [1] * len(lengths) if kind == "decode" else [rng.randint(1, min(length, 50)) for length in lengths]
