@@ -118,6 +118,24 @@ test('what is drawn block by block is what is drawn at once, with glow and bars'
   );
 });
 
+test('cells of which many glow look as if each pixel were drawn for itself', () => {
+  fc.assert(
+    fc.property(frames, ({ blocks, width, height, zoom, seed }) => {
+      const scene = sceneOf(blocks, width, height, zoom);
+      const roll = dice(seed);
+      const glow = Uint32Array.from({ length: blocks }, () => roll(blocks));
+      change(scene.picture, wordsOf(blocks, roll), glow);
+      const [atOnce, singly] = [new Raster(width, height, blocks), new Raster(width, height, blocks)];
+      for (const raster of [atOnce, singly]) raster.look(scene);
+      atOnce.drawAll();
+      for (let y = 0; y < height; y++)
+        for (let x = 0; x < width; x++) singly.draw({ left: x, top: y, right: x + 1, bottom: y + 1 });
+      const apart = atOnce.pixels.findIndex((pixel, i) => pixel !== singly.pixels[i]);
+      expect(apart).toBe(-1);
+    }),
+  );
+});
+
 test('a large pool that is drawn four cells at once looks as if each pixel were drawn for itself', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 40 }), fc.integer(), (more, seed) => {

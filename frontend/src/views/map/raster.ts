@@ -4,8 +4,8 @@
  *     cells (a pixel or more)                     crowd (several cells a pixel)
  *     ┌──┐┌──┐  a row of pixels that is like      ┌──┬──┐
  *     │  ││  │  the one above it is copied;       │· │ ·│  four places in a pixel, each in some cell: their mean,
- *     ├──┤└──┘  bars and glow have rows of        ├──┼──┤  and the strongest glow of the four
- *     └──┘      their own                         │· │ ·│
+ *     ├──┤└──┘  only bars and the rims of what    ├──┼──┤  and the strongest glow of the four
+ *     └──┘      glows have rows of their own      │· │ ·│
  *                                                 └──┴──┘
  */
 
@@ -60,6 +60,8 @@ export class Raster {
   /** Cells: the grid's column at each column of pixels, -1 for the ground; how far into the cell it is. */
   private readonly column: Int32Array;
   private readonly inside: Float64Array;
+  /** How much of a block's glow shows at each column, 0 to 1: more at the rim of its cell. */
+  private readonly ring: Float64Array;
   /** Crowd: the grid's columns a quarter to the left and to the right of each pixel's middle. */
   private readonly near: Int32Array;
   private readonly far: Int32Array;
@@ -88,6 +90,7 @@ export class Raster {
     this.pixels = this.crowd?.pixels ?? new Uint32Array(width * height);
     this.column = new Int32Array(width);
     this.inside = new Float64Array(width);
+    this.ring = new Float64Array(width);
     this.near = new Int32Array(width);
     this.far = new Int32Array(width);
   }
@@ -111,6 +114,7 @@ export class Raster {
       const cell = Math.floor(at / scale);
       inside[x] = at - cell * scale;
       column[x] = inside[x]! < this.edge ? within(cell) : -1;
+      this.ring[x] = this.ringAt(inside[x]!);
       near[x] = within(Math.floor((at - 0.25) / scale));
       far[x] = within(Math.floor((at + 0.25) / scale));
       if (near[x]! < 0 || far[x]! < 0) continue;
@@ -176,8 +180,11 @@ export class Raster {
 
   private drawCells({ left, top, right, bottom }: Rect): void {
     const { camera, pixels, width, edge, bar } = this;
-    /** The row of the grid that the row of pixels above is of, if it may be copied. */
+    /** Of the row of pixels above: its row of the grid, if it may be copied, and what it shows of glow. */
     let above = -1;
+    let ringAbove = 0;
+    let isBarAbove = false;
+    let isPlain = false;
     for (let y = top; y < bottom; y++) {
       const at = y + 0.5 - camera.top;
       const row = Math.floor(at / camera.scale);
@@ -189,20 +196,21 @@ export class Raster {
         continue;
       }
       const isBar = inside >= edge - bar;
-      if (row === above && !isBar) {
+      const ring = this.ringAt(inside);
+      if (row === above && isBar === isBarAbove && (isPlain || ring === ringAbove)) {
         pixels.copyWithin(start, start - width, start - width + right - left);
         continue;
       }
-      const isPlain = this.drawRow(y, row, inside, left, right, isBar);
-      above = isPlain && !isBar ? row : -1;
+      isPlain = this.drawRow(y, row, ring, left, right, isBar);
+      [above, ringAbove, isBarAbove] = [row, ring, isBar];
     }
   }
 
-  /** One row of pixels; true: nothing of it depends on where in its cells it lies. */
+  /** One row of pixels; true: nothing in it glows. */
   private drawRow(
     y: number,
     row: number,
-    inside: number,
+    ring: number,
     left: number,
     right: number,
     isBar: boolean,
@@ -227,26 +235,35 @@ export class Raster {
         for (; x < end; x++) pixels[start + x] = colour;
         continue;
       }
-      isPlain = false;
-      for (; x < end; x++) pixels[start + x] = this.cellPixel(x, inside, block, glow, isBar);
+      if (glow > 0) isPlain = false;
+      let colour = 0;
+      let shown = -1;
+      for (; x < end; x++) {
+        const lit = Math.max(ring, this.ring[x]!);
+        if (isBar || lit !== shown) colour = this.cellPixel(x, lit, block, glow, isBar);
+        shown = lit;
+        pixels[start + x] = colour;
+      }
     }
     return isPlain;
   }
 
-  private cellPixel(x: number, y: number, block: number, glow: number, isBar: boolean): number {
-    const { edge, fresh } = this;
+  /** How much of a block's glow shows so far into its cell: a ring, so that its state can still be seen; all of a small cell. */
+  private ringAt(inside: number): number {
     const { scale } = this.camera;
+    const rim = Math.min(inside, this.edge - inside);
+    return Math.max(scale < 9 ? 0.85 : 0.24, Math.min(1, 1.1 - (6 * rim) / scale));
+  }
+
+  private cellPixel(x: number, ring: number, block: number, glow: number, isBar: boolean): number {
+    const { edge, fresh } = this;
     const word = this.picture.words[block]!;
     const kind = classOf(word);
-    const inside = this.inside[x]!;
     let colour = this.plain[kind]!;
     // How full it is says nothing where nobody holds it.
     const filled = isBar && kind >= 2 ? filledOf(word) : 0;
-    if (filled > 0) colour = (inside < edge * filled ? this.full : this.empty)[kind]!;
+    if (filled > 0) colour = (this.inside[x]! < edge * filled ? this.full : this.empty)[kind]!;
     if (glow === 0) return colour;
-    // A ring, so that the state can still be seen under it; all of a small cell.
-    const rim = Math.min(inside, y, edge - inside, edge - y);
-    const ring = Math.max(scale < 9 ? 0.85 : 0.24, Math.min(1, 1.1 - (6 * rim) / scale));
     return mixed(colour, fresh, Math.round((glow / 255) * this.amount * ring * 256));
   }
 
