@@ -1,6 +1,6 @@
 /** Control of the engine itself, apart from the view's transport: only where the engine allows it. */
 
-import { computed, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { text } from '../text';
 import { health, hello, isLive, link, status } from './ledger';
 import { say } from './remark';
@@ -18,14 +18,25 @@ export const takesPrompts = computed(
     status.value?.linked !== false &&
     (hello.value?.engine ?? '').startsWith('kvarium'),
 );
-/** What the engine said last; until it says anything, what was asked. */
-const asked = signal<{ held: boolean; at: number } | null>(null);
-export const held = computed(() => {
-  if (link.value !== 'open') return false;
-  const told = health.value?.held ?? false;
-  const wish = asked.value;
-  return wish !== null && performance.now() - wish.at < 1500 ? wish.held : told;
+/** What was asked and granted, until the engine says so itself. */
+interface Wish {
+  readonly held: boolean;
+  /** When the engine said last what it does, ns of the session; null: it did not yet. */
+  readonly told: number | null;
+  /** Did it say otherwise since? It may have before it was asked, and once only: the next time counts. */
+  readonly contradicted: boolean;
+}
+const asked = signal<Wish | null>(null);
+effect(() => {
+  const told = health.value;
+  const wish = asked.peek();
+  if (wish === null || told?.time === wish.told) return;
+  const isOver = told === null || told.held === wish.held || wish.contradicted;
+  asked.value = isOver ? null : { ...wish, told: told.time, contradicted: true };
 });
+export const held = computed(
+  () => link.value === 'open' && (asked.value?.held ?? health.value?.held ?? false),
+);
 export const engineError = signal<string | null>(null);
 /** Has the engine a prefix cache that can be reset? */
 export const canReset = computed(
@@ -63,7 +74,8 @@ async function command(name: string, args: Record<string, unknown> = {}): Promis
 export async function holdOrRelease(): Promise<void> {
   if (!canControl.peek()) return;
   const hold = !held.peek();
-  if (await command(hold ? 'hold' : 'release')) asked.value = { held: hold, at: performance.now() };
+  if (await command(hold ? 'hold' : 'release'))
+    asked.value = { held: hold, told: health.peek()?.time ?? null, contradicted: false };
 }
 
 export async function stepEngine(): Promise<void> {

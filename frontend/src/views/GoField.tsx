@@ -50,6 +50,8 @@ export function GoField() {
   /** What was typed before, as Enter refused it. */
   const [refused, setRefused] = useState<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
+  /** Has nothing been typed since it got the focus? */
+  const isFresh = useRef(false);
   const { step, target, lastStep, mode, within, operation } = position.value;
   const shown = mode === 'follow' ? step : (target ?? step);
   const said = typed ?? '';
@@ -87,9 +89,13 @@ export function GoField() {
           // Selected at once, for who types on; and after a click, which puts the caret somewhere.
           input.value = own;
           input.select();
-          setTimeout(() => input.value === own && input.select());
+          isFresh.current = true;
+          setTimeout(() => isFresh.current && input.select());
         }}
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        onInput={(event) => {
+          isFresh.current = false;
+          setTyped(event.currentTarget.value);
+        }}
         onBlur={() => setTyped(null)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') commit();

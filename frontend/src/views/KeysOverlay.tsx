@@ -1,9 +1,9 @@
 /** The list of keys. */
 
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { COMMANDS, type Group, whyNot } from '../store/commands';
 import { isEmbedded } from '../store/embedded';
-import { keysShown } from '../store/layout';
+import { keysShown, renderNow } from '../store/layout';
 import { text } from '../text';
 import { keyName } from './keyName';
 
@@ -57,41 +57,40 @@ function Rows({ group }: { readonly group: Group }) {
   );
 }
 
-export function KeysOverlay() {
+function close(): void {
+  renderNow(() => {
+    keysShown.value = false;
+  });
+}
+
+function Keys() {
   const dialog = useRef<HTMLDialogElement>(null);
-  const shown = keysShown.value;
-  useEffect(() => {
-    if (shown && !dialog.current?.open) dialog.current?.showModal();
-    else if (!shown && dialog.current?.open) dialog.current.close();
-  }, [shown]);
-  if (!shown) return null;
+  useLayoutEffect(() => {
+    const element = dialog.current!;
+    element.showModal();
+    // Closed before it goes, it gives the focus back to where that was.
+    return () => element.close();
+  }, []);
   return (
     <dialog
       ref={dialog}
       class="keys"
       aria-label={text.keys.title}
-      onClose={(event) => {
-        // Told a task later, also when it is gone and another one open.
-        if (event.currentTarget.isConnected) keysShown.value = false;
-      }}
+      // Told a task later, also when it is gone and another one open.
+      onClose={(event) => event.currentTarget.isConnected && close()}
       onClick={(event) => {
-        if (event.target === dialog.current) keysShown.value = false;
+        if (event.target === dialog.current) close();
       }}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === '?' || event.key === 'Escape') keysShown.value = false;
+        if (event.key !== '?' && event.key !== 'Escape') return;
+        event.preventDefault();
+        close();
       }}
     >
       <div class="head">
         <h2>{text.keys.title}</h2>
-        <button
-          type="button"
-          class="plain"
-          aria-label={text.keys.close}
-          onClick={() => {
-            keysShown.value = false;
-          }}
-        >
+        <button type="button" class="plain" aria-label={text.keys.close} onClick={close}>
           ✕
         </button>
       </div>
@@ -110,7 +109,7 @@ export function KeysOverlay() {
             class="link"
             disabled={whyNot(command) !== null}
             onClick={() => {
-              dialog.current?.close();
+              close();
               command.run();
             }}
           >
@@ -120,4 +119,8 @@ export function KeysOverlay() {
       </p>
     </dialog>
   );
+}
+
+export function KeysOverlay() {
+  return keysShown.value ? <Keys /> : null;
 }

@@ -1,6 +1,6 @@
 /** The sessions that the server knows: what one lands on when nothing is live. Files are dropped on it, and come from it. */
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Order } from '../store/arranged';
 import { known, loadSketches, order, search, shown } from '../store/collection';
 import {
@@ -267,7 +267,8 @@ export function Sessions() {
   }, [starting]);
   const list = listing.value;
   useEffect(() => void loadSketches(), [list]);
-  useEffect(() => {
+  // A key may come as soon as it is there.
+  useLayoutEffect(() => {
     const key = (event: KeyboardEvent): void => {
       if (!event.defaultPrevented && onKey(event)) event.preventDefault();
     };

@@ -17,30 +17,33 @@ interface Props {
 
 export function Splitter({ panel, side }: Props) {
   const own = useRef<HTMLDivElement>(null);
-  const [size, setSize] = useState(0);
-  const [room, setRoom] = useState(0);
+  const [told, setTold] = useState({ size: 0, room: 0 });
   const from = useRef<{ at: number; size: number } | null>(null);
   const isUpright = side !== 'top';
   const sign = side === 'right' ? 1 : -1;
+  const measured = (element = own.current!.parentElement!): { size: number; room: number } => {
+    const around = element.parentElement!;
+    return isUpright
+      ? { size: element.offsetWidth, room: around.offsetWidth }
+      : { size: element.offsetHeight, room: around.offsetHeight };
+  };
   useEffect(() => {
     const element = own.current!.parentElement!;
-    const measure = (): void => {
-      const around = element.parentElement;
+    const observer = new ResizeObserver(() => {
       // What is taken out of the page is told of once more.
-      if (around === null) return;
-      setSize(isUpright ? element.offsetWidth : element.offsetHeight);
-      setRoom(isUpright ? around.offsetWidth : around.offsetHeight);
-    };
-    const observer = new ResizeObserver(measure);
+      if (element.parentElement !== null) setTold(measured(element));
+    });
     observer.observe(element);
     return () => observer.disconnect();
   }, [isUpright]);
   const { least, share } = LIMITS[panel];
-  const most = Math.max(least, Math.floor(room * share));
-  const set = (next: number): void => resize(panel, Math.max(least, Math.min(most, next)));
+  const most = (room: number): number => Math.max(least, Math.floor(room * share));
+  // From how large it is now, not from what was told last: the key before this one may not have been drawn yet.
+  const grow = (from: number, by: number): void =>
+    resize(panel, Math.max(least, Math.min(most(measured().room), from + by)));
   const at = (event: PointerEvent): number => (isUpright ? event.clientX : event.clientY) / zoom;
-  const grow = isUpright ? (sign > 0 ? 'ArrowRight' : 'ArrowLeft') : 'ArrowUp';
-  const shrink = isUpright ? (sign > 0 ? 'ArrowLeft' : 'ArrowRight') : 'ArrowDown';
+  const larger = isUpright ? (sign > 0 ? 'ArrowRight' : 'ArrowLeft') : 'ArrowUp';
+  const smaller = isUpright ? (sign > 0 ? 'ArrowLeft' : 'ArrowRight') : 'ArrowDown';
   return (
     // biome-ignore lint/a11y/useSemanticElements: an edge that is moved is no rule between two paragraphs
     <div
@@ -50,18 +53,18 @@ export function Splitter({ panel, side }: Props) {
       tabIndex={0}
       aria-orientation={isUpright ? 'vertical' : 'horizontal'}
       aria-label={text.sizes.label(text.sizes.panels[panel])}
-      aria-valuenow={size}
+      aria-valuenow={told.size}
       aria-valuemin={least}
-      aria-valuemax={most}
+      aria-valuemax={most(told.room)}
       title={text.sizes.title}
       onPointerDown={(event) => {
         if (event.button !== 0) return;
         event.preventDefault();
         event.currentTarget.setPointerCapture(event.pointerId);
-        from.current = { at: at(event), size };
+        from.current = { at: at(event), size: measured().size };
       }}
       onPointerMove={(event) => {
-        if (from.current !== null) set(from.current.size + sign * (at(event) - from.current.at));
+        if (from.current !== null) grow(from.current.size, sign * (at(event) - from.current.at));
       }}
       onPointerUp={() => {
         from.current = null;
@@ -72,10 +75,10 @@ export function Splitter({ panel, side }: Props) {
       onDblClick={() => resize(panel, null)}
       onKeyDown={(event) => {
         const by = event.shiftKey ? LARGE_STEP : STEP;
-        if (event.key === grow) set(size + by);
-        else if (event.key === shrink) set(size - by);
-        else if (event.key === 'Home') set(least);
-        else if (event.key === 'End') set(most);
+        if (event.key === larger) grow(measured().size, by);
+        else if (event.key === smaller) grow(measured().size, -by);
+        else if (event.key === 'Home') grow(0, 0);
+        else if (event.key === 'End') grow(measured().room, 0);
         else if (event.key === 'Enter') resize(panel, null);
         else return;
         event.preventDefault();

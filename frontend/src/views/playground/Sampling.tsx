@@ -1,7 +1,7 @@
 /** What a request says beyond its prompt, in groups, unfolded below the three fields that everybody needs. */
 
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { changed, DEFAULTS, FIELDS, type Field as Name, whyNot } from '../../store/fields';
 import { draft, engine, faults, resetFields } from '../../store/playground';
 import { text } from '../../text';
@@ -87,9 +87,10 @@ export function Unfold({
 export function useUnfolded(): [boolean, () => void] {
   const [unfolded, setUnfolded] = useState(false);
   const wrong = FIELDS.find((field) => faults.value[field] !== undefined);
-  useEffect(() => {
+  // Before the next frame: who sent it puts the focus there in that. And each time, as it may have been folded since.
+  useLayoutEffect(() => {
     if (wrong !== undefined && !ABOVE.has(wrong)) setUnfolded(true);
-  }, [wrong]);
+  }, [wrong, faults.value]);
   return [unfolded, () => setUnfolded(!unfolded)];
 }
 
