@@ -41,6 +41,10 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
+GONE = ("net::ERR_", "WebSocket connection to")
+"""With what the browser tells that a server does not answer."""
+
+
 def is_fault(line: ConsoleMessage) -> bool:
     """Is a line of the console an error of the page? A server that the test ended while the page asks it is none."""
     return line.type == "error" and "net::ERR_CONNECTION_REFUSED" not in line.text
@@ -50,12 +54,22 @@ def is_fault(line: ConsoleMessage) -> bool:
 class Pages:
     """Opens pages, and remembers what went wrong in them: a script error, a console error, a request elsewhere.
 
-    Their reader was there before, and has seen the notes of a first visit, unless ``first_visit`` says otherwise.
+    What a test provokes it has forgiven beforehand: the browser tells of a refused request in its own time, maybe after the
+    page has shown what it made of it. Their reader was there before, and has seen the notes of a first visit, unless ``first_visit`` says otherwise.
     """
 
     browser: Browser
-    faults: list[str] = field(default_factory=list)
+    forgiven: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
     contexts: list[BrowserContext] = field(default_factory=list)
+
+    def forgive(self, *words: str) -> None:
+        """A fault that is told with any of ``words`` in it is none: ``status of 422``, or :data:`GONE`."""
+        self.forgiven += words
+
+    @property
+    def faults(self) -> list[str]:
+        return [line for line in self.told if not any(words in line for words in self.forgiven)]
 
     def __call__(
         self,
@@ -82,10 +96,10 @@ class Pages:
 
         def requested(request: Request) -> None:
             if not request.url.startswith((origin, "blob:", "data:")):
-                self.faults.append(f"a request left the page's origin: {request.url}")
+                self.told.append(f"a request left the page's origin: {request.url}")
 
-        page.on("pageerror", lambda error: self.faults.append(f"script error: {error}"))
-        page.on("console", lambda line: self.faults.append(line.text) if is_fault(line) else None)
+        page.on("pageerror", lambda error: self.told.append(f"script error: {error}"))
+        page.on("console", lambda line: self.told.append(line.text) if is_fault(line) else None)
         page.on("request", requested)
         page.goto(url)
         until(page, "window.kvarium !== undefined")

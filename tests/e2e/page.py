@@ -2,9 +2,10 @@
 
 import os
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 from kvarium_ledger.operations import NONE
 
@@ -21,6 +22,29 @@ def until(page: Page, condition: str, arg: Any = None, timeout: float = 20.0) ->
     while not page.evaluate(condition, arg):
         assert time.monotonic() < deadline, f"waited {timeout} s in vain for: {condition} ({arg})"
         page.wait_for_timeout(20)
+
+
+_Read = TypeVar("_Read")
+
+
+def becomes(page: Page, read: Callable[[], object], expected: object, timeout: float = 20.0) -> None:
+    """Wait until what is read is as expected: for what ``expect`` has no words for."""
+    deadline = time.monotonic() + timeout * THROTTLE
+    while (found := read()) != expected:
+        assert time.monotonic() < deadline, f"waited {timeout} s in vain for {expected!r}: {found!r}"
+        page.wait_for_timeout(20)
+
+
+def settled(page: Page, read: Callable[[], _Read], seconds: float = 0.3, timeout: float = 20.0) -> _Read:
+    """What is read, once it is the same again after so many seconds."""
+    deadline = time.monotonic() + timeout * THROTTLE
+    before = read()
+    while True:
+        page.wait_for_timeout(1000 * seconds)
+        if (found := read()) == before:
+            return found
+        assert time.monotonic() < deadline, f"it never stood still for {seconds} s: {before!r}, {found!r}"
+        before = found
 
 
 def ready(page: Page) -> None:
@@ -57,6 +81,24 @@ def chips(within: Locator) -> list[dict[str, Any]]:
     """The blocks that are drawn as chips in an element: ``{"block", "shared", "x", "y"}``, the middle of each in the window."""
     found: list[dict[str, Any]] = within.evaluate("element => window.kvarium.chips(element)")
     return found
+
+
+def hold(page: Page) -> None:
+    """Hold the engine, and wait until the page has followed all that it did; the focus is where Shift+Space is no character."""
+    page.keyboard.press("Shift+Space")
+    expect(page.get_by_role("toolbar", name="The engine")).to_contain_text("engine held")
+    # Between two steps, and told of it when it has answered: nothing comes after that but what is on its way.
+    last = page.evaluate(
+        "fetch(`api/sessions/${new URLSearchParams(location.search).get('session')}`)"
+        ".then(answer => answer.json()).then(row => row.last_record)"
+    )
+    until(page, "last => window.kvarium.position().lastRecord >= last", last)
+    ready(page)
+
+
+def release(page: Page) -> None:
+    page.keyboard.press("Shift+Space")
+    expect(page.get_by_role("toolbar", name="The engine")).to_contain_text("engine running")
 
 
 def pixels(page: Page) -> dict[int, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from kvarium.bench.viewed import viewed
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import chips, classes, ready, state
+from tests.e2e.page import chips, classes, ready, settled, state
 
 pytestmark = pytest.mark.e2e
 
@@ -42,7 +42,9 @@ def test_chips_are_of_their_blocks_and_a_pointer_finds_them(
         found = state(page)
         states = classes(found)
         rows = page.locator(".tables .sequence")
-        sequences = rows.evaluate_all("rows => rows.map((row) => Number(row.dataset.sequence))")
+        sequences = settled(
+            page, lambda: rows.evaluate_all("rows => rows.map((row) => Number(row.dataset.sequence))")
+        )
         i, row = next((i, rows.nth(i)) for i, each in enumerate(sequences) if len(table_of(found, each)) > 1)
         shown = chips(row)
         table = table_of(found, sequences[i])
@@ -50,7 +52,7 @@ def test_chips_are_of_their_blocks_and_a_pointer_finds_them(
         assert [chip["shared"] for chip in shown] == [states[block] == "shared" for block in table]
         expect(row).to_have_accessible_name(re.compile(rf"blocks {' '.join(map(str, table))}$"))
         # Sharp where a CSS pixel is two of the device's, and of the palette's colours.
-        drawn = page.evaluate(_GROUNDS, shown)
+        drawn = settled(page, lambda: page.evaluate(_GROUNDS, shown))
         assert drawn["ratio"] == pytest.approx(2, abs=0.02)
         for block, colour in zip(table, drawn["drawn"], strict=True):
             assert colour in drawn["grounds"], f"block {block} is drawn in {colour}, of {drawn['grounds']}"

@@ -14,7 +14,7 @@ from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Step
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, same, state, until
+from tests.e2e.page import becomes, ready, same, settled, state, until
 
 pytestmark = pytest.mark.e2e
 
@@ -41,15 +41,15 @@ def shown(page: Page) -> list[int]:
     return [int(re.sub(r"\D", "", title.split("·")[0])) for title in told]
 
 
-def wait_shown(page: Page, right: list[int]) -> list[int]:
-    """Wait until the list shows a run of ``right`` and nothing else; those that it shows."""
+def wait_shown(page: Page, right: list[int]) -> None:
+    """Wait until the list shows a run of ``right`` and nothing else."""
     runs = {value: at for at, value in enumerate(right)}
-    for _ in range(400):
+
+    def is_run() -> bool:
         found = shown(page)
-        if found and found[0] in runs and right[runs[found[0]] :][: len(found)] == found:
-            return found
-        page.wait_for_timeout(25)
-    raise AssertionError(f"{shown(page)} are no run of the {len(right)} operations that meet the filter")
+        return bool(found) and found[0] in runs and right[runs[found[0]] :][: len(found)] == found
+
+    becomes(page, is_run, True)
 
 
 def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
@@ -62,12 +62,12 @@ def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
     page.keyboard.press("/")
     expect(field).to_be_focused()
     # What can't be read is told at its character, and the list stays.
-    before = shown(page)
+    before = settled(page, lambda: shown(page))
     page.keyboard.type("op:evcit")
     expect(page.get_by_role("alert")).to_contain_text(
         "At character 4: “op:evcit” — no such operation; did you mean evict?"
     )
-    assert shown(page) == before
+    becomes(page, lambda: shown(page), before)
     # Completion, by keys alone: the operations stand there with their counts.
     field.fill("op:")
     evicts = operations.mask(Operation.evict)
@@ -101,7 +101,8 @@ def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
     assert box is not None
     strip.click(position={"x": 5, "y": box["height"] * 0.9})
     until(page, "op => Number(document.querySelector('[role=scrollbar]').ariaValueNow) > op", right[-1] * 0.7)
-    found = wait_shown(page, right)
+    wait_shown(page, right)
+    found = settled(page, lambda: shown(page))
     # A click goes there and selects the block; keys and buttons lead on from it.
     page.locator(".event .what").first.click()
     ready(page)

@@ -83,13 +83,13 @@ class Tampered:
 def tampered(url: str) -> Iterator[Tampered]:
     run = Tampered(url)
     run.link.start()
-    assert run.link.connected.wait(10)
+    assert run.link.connected.wait(60)
     run.thread.start()
     try:
         yield run
     finally:
         run.stop.set()
-        run.thread.join(10)
+        run.thread.join(60)
         run.link.close(timeout=2)
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, seek, step_of, until
+from tests.e2e.page import becomes, ready, seek, settled, step_of, until
 
 pytestmark = pytest.mark.e2e
 
@@ -93,22 +93,20 @@ def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
     hold(page, "s", OUT)
     hold(page, "w", f"!{OUT}")
     page.keyboard.press("0")
+    until(page, OUT)
     # The timeline has the focus, so the map stays.
     page.keyboard.press("3")
     page.keyboard.press("0")
     page.keyboard.press("8")
+    until(page, f"{FOCUS} === 'timeline'")
     assert page.evaluate(WHOLE) is not None
     hold(page, "w", f"({WHOLE}) === undefined")
     assert page.evaluate(OUT)
     for key in ("a", "d", "a"):
-        before = page.locator(".timeline canvas").screenshot()
+        lanes = page.locator(".timeline canvas")
+        before = settled(page, lanes.screenshot)
         page.keyboard.down(key)
-        for _ in range(200):
-            page.wait_for_timeout(50)
-            if page.locator(".timeline canvas").screenshot() != before:
-                break
-        else:
-            pytest.fail(f"the timeline did not move while {key} was held")
+        becomes(page, lambda lanes=lanes, before=before: lanes.screenshot() != before, True)  # type: ignore[misc]
         page.keyboard.up(key)
     hold(page, "s", f"({WHOLE}) === 'all'")
     # The pointer takes it back; where somebody types, a letter is a letter.
@@ -120,6 +118,33 @@ def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
     expect(page.get_by_label("Go to a step")).to_have_value("was")
     page.keyboard.press("Escape")
     assert step_of(page) == 100
+
+
+def test_what_is_typed_after_g_is_a_step_though_it_begins_like_the_one_that_stood_there(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page, "&step=1")
+    page.keyboard.press("g")
+    page.keyboard.type("12")
+    expect(page.get_by_label("Go to a step")).to_have_value("12")
+    page.keyboard.press("Enter")
+    until(page, f"{AT}.step === 12")
+
+
+def test_the_list_of_keys_leaves_at_once_and_the_next_key_is_the_pages(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page)
+    for key in ("?", "Escape", "?", "?", "?", "Escape", "."):
+        page.keyboard.press(key)
+    until(page, f"{AT}.step === 101")
+    expect(page.locator("dialog")).to_have_count(0)
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Commands")).to_be_visible()
+    expect(page.locator("dialog.keys")).to_have_count(0)
 
 
 def test_f_brings_what_is_selected_into_view(

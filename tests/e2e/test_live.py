@@ -9,12 +9,14 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.backend.hand_engine import hand_frames, record_of
 from tests.backend.server_process import ServerProcess, process, serving
-from tests.e2e.conftest import Pages
+from tests.e2e.conftest import GONE, Pages
 from tests.e2e.page import (
     assert_pixels_are,
+    becomes,
     pixels,
     ready,
     same,
+    settled,
     state,
     step_of,
     until,
@@ -113,22 +115,20 @@ def test_shift_space_holds_the_engine_itself_and_releases_it(live: ServerProcess
     page = watching(live, open_page)
     page.keyboard.press("Shift+Space")
     expect(page.locator("body")).to_contain_text("held")
-    page.wait_for_timeout(300)
-    held = page.evaluate("window.kvarium.position().lastStep")
-    page.wait_for_timeout(500)
-    assert page.evaluate("window.kvarium.position().lastStep") == held
+    # What it did before may still be on its way. Then nothing comes any more.
+    held = settled(page, lambda: page.evaluate("window.kvarium.position().lastStep"), 0.5)
     page.keyboard.press("Shift+Space")
     until(page, "s => window.kvarium.position().lastStep > s + 5", held)
 
 
 def test_the_page_says_that_the_server_is_gone(open_page: Pages, tmp_path: Path) -> None:
+    open_page.forgive(*GONE)
     with process("serve", "--port", "0", "--db", str(tmp_path / "gone.db")) as server:
         server.wait_ready().wait_line("engine linked")
         page = watching(server, open_page)
         server.kill()
-        expect(page.locator("body")).to_contain_text("server lost", timeout=15_000)
+        expect(page.locator("body")).to_contain_text("server lost")
         expect(page.locator("body")).to_contain_text("It is tried again by itself")
-    open_page.faults.clear()  # the browser logs the refused connections
 
 
 def test_an_engine_that_was_killed_is_waited_for_and_that_is_said(open_page: Pages, tmp_path: Path) -> None:
@@ -152,13 +152,14 @@ def test_an_engine_that_was_killed_is_waited_for_and_that_is_said(open_page: Pag
 def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_interrupted(
     open_page: Pages, tmp_path: Path
 ) -> None:
+    open_page.forgive(*GONE)
     db = tmp_path / "killed.db"
     with process("serve", "--port", "0", "--db", str(db)) as server:
         server.wait_ready().wait_line("engine linked")
         page = watching(server, open_page)
         wait_steps(page, 60)
         server.kill()
-        expect(page.locator(".bar")).to_contain_text("server lost", timeout=15_000)
+        expect(page.locator(".bar")).to_contain_text("server lost")
         expect(page.locator(".engine")).to_have_text("engine —")
         expect(page.locator(".footer")).to_contain_text("lag —")
         port = server.url.rsplit(":", 1)[1]
@@ -167,15 +168,14 @@ def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_int
         # The page may have tried by itself meanwhile.
         with contextlib.suppress(PlaywrightTimeout):
             page.get_by_text("Try now").click(timeout=2_000)
-        expect(page.locator(".badge")).to_have_text("interrupted", timeout=15_000)
+        expect(page.locator(".badge")).to_have_text("interrupted")
         session = page.evaluate("new URLSearchParams(location.search).get('session')")
         told = page.evaluate("id => fetch(`api/sessions/${id}`).then(answer => answer.json())", session)
         assert told["state"] == "interrupted"
         ready(page)
-        place = page.evaluate("window.kvarium.position()")
-        assert (place["lastStep"], place["lastRecord"]) == (told["last_step"], told["last_record"])
-        assert place["step"] <= told["last_step"]
-    open_page.faults.clear()  # the browser logs the refused connections
+        ends = "(({ lastStep, lastRecord }) => [lastStep, lastRecord])(window.kvarium.position())"
+        becomes(page, lambda: page.evaluate(ends), [told["last_step"], told["last_record"]])
+        assert step_of(page) <= told["last_step"]
 
 
 def test_whatever_one_frame_shows_is_of_one_step(live: ServerProcess, open_page: Pages) -> None:
@@ -187,7 +187,7 @@ def test_whatever_one_frame_shows_is_of_one_step(live: ServerProcess, open_page:
           const digits = (found) => Number(found.replace(/[^0-9]/g, ''));
           const of = (selector) => digits(document.querySelector(selector).textContent);
           const seen = [];
-          while (seen.length < 90) {
+          while (seen.length < 90 || (seen.length < 3000 && new Set(seen.map((each) => each.step[0])).size < 4)) {
             await new Promise((resolve) => requestAnimationFrame(resolve));
             const { step, next } = window.kvarium.mapShown();
             seen.push({
@@ -214,9 +214,11 @@ def test_steps_back_and_on_are_counted_however_fast_they_come(live: ServerProces
     wait_light(page, "green")
     wait_steps(page, 12)
     page.keyboard.press("Space")
+    until(page, "window.kvarium.position().mode === 'at'")
     ready(page)
     step = step_of(page)
     for key in ",,,,,,.":
         page.keyboard.press(key)
+    until(page, "step => window.kvarium.position().step === step", step - 5)
     ready(page)
     assert step_of(page) == step - 5

@@ -57,6 +57,8 @@ def test_everything_is_reached_from_the_palette(
     expect(page.locator(".inspector .big").first).to_contain_text("42")
     choose(page, "go to step 207")
     until(page, "window.kvarium.position().step === 207")
+    # The lists beside the map follow it.
+    ready(page)
     # By arrows: the one that is pointed at is told to who listens.
     palette = opened(page)
     page.keyboard.type("theme")
@@ -66,7 +68,9 @@ def test_everything_is_reached_from_the_palette(
     expect(active).to_have_attribute("aria-selected", "true")
     told = active.inner_text()
     page.keyboard.press("ArrowUp")
+    expect(active).to_have_attribute("aria-selected", "false")
     page.keyboard.press("ArrowDown")
+    expect(active).to_have_attribute("aria-selected", "true")
     assert active.inner_text() == told
     field.fill("Light theme")
     page.keyboard.press("Enter")

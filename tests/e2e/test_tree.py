@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.backend.hand_engine import hand_frames, record_of
 from tests.backend.server_process import ServerProcess, process, serving
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, seek, until
+from tests.e2e.page import becomes, ready, seek, until
 from tests.e2e.writing import playground, send, typed
 from tests.plain_state import plain_tree
 
@@ -41,7 +41,7 @@ def test_the_tree_is_what_the_python_fold_says_at_random_steps(
         # What is drawn is of this step, too; what contents follow is asked for where a seek left it out.
         sums = f"{len(expected)} contents in {sum(len(node['blocks']) for node in expected)} blocks"
         told = re.compile(f"^{sums}(\\d+ can’t be hit)?$")
-        expect(page.locator(".centre .legend")).to_have_text(told, timeout=20_000)
+        expect(page.locator(".centre .legend")).to_have_text(told)
         assert page.evaluate("window.kvarium.tree()") == expected
 
 
@@ -69,7 +69,8 @@ def test_a_prefix_is_found_opened_and_selected_and_gone_when_it_is_evicted(
     expect(tree).to_be_focused()
     # A lone run at the top is open: what both prompts begin with, and what follows in each.
     expect(page.get_by_role("treeitem")).to_have_count(3)
-    assert "3 blocks 5 1 " in row(page, "Once upon a time"), "three blocks, five with what follows, hit once"
+    # Three blocks, five with what follows, hit once.
+    becomes(page, lambda: "3 blocks 5 1 " in row(page, "Once upon a time"), True)
     expect(page.locator(".centre .legend")).to_have_text("5 contents in 5 blocks")
 
     page.keyboard.press("/")
