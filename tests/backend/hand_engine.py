@@ -66,10 +66,11 @@ class HandEngine:
                 compression=None,
                 max_size=None,
                 proxy=None,
+                open_timeout=60,
             )
         )
         self._connection.send(codec.seal(greeting))
-        raw = self._connection.recv(timeout=10)
+        raw = self._connection.recv(timeout=60)
         assert isinstance(raw, bytes)
         self.welcome = codec.open_frame(raw)
         if isinstance(self.welcome, Welcome):
@@ -102,7 +103,7 @@ class HandEngine:
             for frame in frames:
                 self._connection.send(frame)
 
-    def wait(self, condition: Callable[[], bool], timeout: float = 10.0) -> None:
+    def wait(self, condition: Callable[[], bool], timeout: float = 60.0) -> None:
         with self._changed:
             assert self._changed.wait_for(condition, timeout), "the engine waited in vain"
 
@@ -120,12 +121,12 @@ class HandEngine:
 
     def close(self) -> None:
         self._open.close()
-        self._reader.join(5)
+        self._reader.join(60)
 
     def break_off(self) -> None:
         """No goodbye, not even the websocket's."""
         self._connection.socket.shutdown(socket.SHUT_RDWR)
-        self._reader.join(5)
+        self._reader.join(60)
 
     def __enter__(self) -> "HandEngine":
         return self

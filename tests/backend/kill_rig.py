@@ -129,7 +129,7 @@ class Door:
 
     def close(self) -> None:
         self._server.shutdown()
-        self._thread.join(10)
+        self._thread.join(60)
 
 
 class Rig:
@@ -229,7 +229,7 @@ class Rig:
         self.lateness.look()
         at = time.monotonic()
         self.engine.send_signal(signal.SIGKILL)
-        self.engine.wait(30)
+        self.engine.wait(60)
         assert self.engine.stderr is not None
         told = self.engine.stderr.read().decode()
         self.engine.stderr.close()
@@ -294,7 +294,7 @@ class Rig:
         with self.server.http() as http:
             wait_for(lambda: not http.get(f"/api/sessions/{session}").json()["linked"])
             record = max(self.door.passed[session])
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + 60
             while len(self.stored(session)) <= record:
                 assert time.monotonic() < deadline, (
                     f"of {record + 1} records that passed {len(self.stored(session))} are stored: "

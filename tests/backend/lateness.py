@@ -90,4 +90,4 @@ class Lateness:
     def close(self) -> None:
         """Let the heart stop."""
         self._ends.set()
-        self._thread.join(10)
+        self._thread.join(60)

@@ -59,7 +59,7 @@ class Recorder:
         self.writer.start()
         greeting = hello()
         opened: Future[Any] = self.writer.open_session(greeting, codec.seal(greeting))
-        self.session: int = opened.result(10).number
+        self.session: int = opened.result(60).number
 
     def append(self, frames: list[bytes]) -> None:
         for frame in frames:
@@ -84,7 +84,7 @@ class Recorder:
         frames = self.fill_the_disk()
         for frame in frames[30:50]:
             self.append([frame])
-            self.writer.flush().result(10)
+            self.writer.flush().result(60)
         return frames
 
     def _on_checkout(self, connection: Any, *_: Any) -> None:

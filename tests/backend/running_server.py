@@ -37,7 +37,7 @@ class RunningServer:
         self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
         self._thread.start()
         wait_for(lambda: self._server.started)
-        self.http = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", trust_env=False, timeout=20)
+        self.http = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", trust_env=False, timeout=60)
 
     @property
     def hub(self) -> Hub:
@@ -72,7 +72,7 @@ class RunningServer:
     def stop(self) -> None:
         self.http.close()
         self._server.should_exit = True
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()
         self._socket.close()
         self.database.close()
@@ -84,11 +84,13 @@ class Watch:
     def __init__(self, url: str, **options: Any) -> None:
         self._open = ExitStack()
         self.connection: ClientConnection = self._open.enter_context(
-            connect(url, compression=None, max_size=None, proxy=None, close_timeout=1, **options)
+            connect(
+                url, compression=None, max_size=None, proxy=None, open_timeout=60, close_timeout=1, **options
+            )
         )
         self.frames: list[bytes] = []
 
-    def next(self, timeout: float = 10.0) -> AnyRecord | AnyMessage:
+    def next(self, timeout: float = 60.0) -> AnyRecord | AnyMessage:
         raw = self.connection.recv(timeout=timeout)
         assert isinstance(raw, bytes)
         self.frames.append(raw)
@@ -127,7 +129,7 @@ class Watch:
         self.close()
 
 
-def wait_for(condition: Callable[[], bool], timeout: float = 30.0) -> None:
+def wait_for(condition: Callable[[], bool], timeout: float = 60.0) -> None:
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"

@@ -22,7 +22,7 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | {"KVARIUM_ENGINE_TOKEN": TOKEN, "PYTHONUNBUFFERED": "1"} | more
 
 
-def kvarium(*args: str, timeout: float = 60, **more: str) -> subprocess.CompletedProcess[str]:
+def kvarium(*args: str, timeout: float = 120, **more: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
     return subprocess.run(
         [*KVARIUM, *args],
@@ -78,12 +78,12 @@ class ServerProcess:
         assert self._process.poll() is None, self.text
         return self
 
-    def wait_line(self, part: str, timeout: float = 30) -> None:
+    def wait_line(self, part: str, timeout: float = 90) -> None:
         wait_for(lambda: part in self.text or self._process.poll() is not None, timeout)
         assert part in self.text, self.text
 
     def http(self) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, trust_env=False, timeout=20)
+        return httpx2.Client(base_url=self.url, trust_env=False, timeout=60)
 
     def engine(self, session: str | None = None, **changes: object) -> HandEngine:
         return HandEngine(self.url.replace("http://", "ws://"), TOKEN, hello(session, **changes))
@@ -97,17 +97,17 @@ class ServerProcess:
         """As Ctrl-C."""
         self._process.send_signal(signal.SIGINT)
 
-    def wait(self, timeout: float = 30) -> int:
+    def wait(self, timeout: float = 60) -> int:
         status = self._process.wait(timeout)
         for reader in self._readers:
-            reader.join(5)
+            reader.join(60)
         return status
 
     def close(self) -> None:
         if self._process.poll() is None:
             self._process.terminate()
             try:
-                self.wait(15)
+                self.wait(60)
             except subprocess.TimeoutExpired:
                 self.kill()
         for stream in (self._process.stdout, self._process.stderr):

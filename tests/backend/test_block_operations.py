@@ -39,11 +39,11 @@ def write(path: Path, frames: list[bytes], every: int = 3) -> Path:
     database = writable_sqlite(path)
     writer = Writer(database)
     writer.start()
-    number = writer.open_session(greeting, codec.seal(greeting)).result(30).number
+    number = writer.open_session(greeting, codec.seal(greeting)).result(60).number
     for i in range(0, len(frames), every):
         for frame in frames[i : i + every]:
             writer.append(number, frame, read_head(frame))
-        writer.flush().result(30)
+        writer.flush().result(60)
     assert writer.stop()
     database.close()
     return path

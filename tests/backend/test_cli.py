@@ -328,7 +328,7 @@ def test_an_engine_that_hands_over_its_records_is_waited_for_and_can_be_hurried(
         await asyncio.sleep(0.3)
         assert not stopping.done()
         engine.hurry()
-        await asyncio.wait_for(stopping, 10)
+        await asyncio.wait_for(stopping, 60)
         return await engine.wait()
 
     assert run_alone(stopped()) == 130
@@ -404,7 +404,7 @@ def test_a_server_whose_lines_nobody_reads_any_more_ends_like_any_other(tmp_path
     process.stdout.close()
     process.send_signal(signal.SIGTERM)
     try:
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=60)
     finally:
         process.kill()
     assert "Traceback" not in errors

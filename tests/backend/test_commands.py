@@ -160,10 +160,10 @@ def test_a_link_that_breaks_while_a_command_waits_is_409(server: RunningServer, 
         asked.set()
 
     engine.answer = hang_up  # type: ignore[assignment]
-    breaking = threading.Thread(target=lambda: asked.wait(10) and engine.break_off())
+    breaking = threading.Thread(target=lambda: asked.wait(60) and engine.break_off())
     breaking.start()
     response = post(server, engine.hello.session, {"name": "hold"})
-    breaking.join(10)
+    breaking.join(60)
     assert (response.status_code, "broke" in response.json()["detail"]) == (409, True)
 
 

@@ -4,7 +4,6 @@ import importlib.util
 import signal
 import subprocess
 import sys
-import time
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
@@ -123,18 +122,25 @@ def test_ctrl_c_ends_a_fetch_and_waits_until_it_has_tidied_up(tmp_path: Path) ->
     script.write_text(
         "import subprocess, sys\n"
         "from kvarium import demo\n"
-        "begin = subprocess.Popen\n"
-        f"demo.subprocess.Popen = lambda command, **more: begin([sys.executable, {str(fetching)!r}], **more)\n"
+        "class Fetch(subprocess.Popen):\n"
+        "    def __init__(self, command, **more):\n"
+        "        self.told = False\n"
+        f"        super().__init__([sys.executable, {str(fetching)!r}], **more)\n"
+        "    def wait(self):\n"
+        "        if not self.told:\n"
+        "            self.told = True\n"
+        "            print('waiting', flush=True)\n"
+        "        return super().wait()\n"
+        "demo.subprocess.Popen = Fetch\n"
         "sys.exit(demo._fetch('m'))\n"
     )
     process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with process.stdout:
-        assert process.stdout.readline() == "fetching\n"
-        time.sleep(0.5)
+        assert {process.stdout.readline(), process.stdout.readline()} == {"fetching\n", "waiting\n"}
         process.send_signal(signal.SIGINT)
         assert process.stdout.read() == "tidied up\n"
-    assert process.wait(10) == 130
+    assert process.wait(60) == 130
 
 
 def test_the_last_value_of_an_option_counts() -> None:

@@ -250,7 +250,7 @@ def interrupted(folder: Path, command: list[str]) -> tuple[int, str]:
     while not list(folder.glob(".x.*")) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=60)
     return process.returncode, errors
 
 

@@ -253,9 +253,9 @@ def test_a_decompression_bomb_is_refused(file: Path, monkeypatch: pytest.MonkeyP
     change(
         file, f"UPDATE {table} SET data = ?, bytes = ?, checksum = ?", values=(data, size, zlib.crc32(data))
     )
-    began = time.monotonic()
+    began = time.thread_time()
     assert "is a decompression bomb: its frames would have more than" in refused(file)
-    assert time.monotonic() - began < 10
+    assert time.thread_time() - began < 10
 
 
 def test_a_chunk_with_something_behind_its_frame_is_damaged() -> None:

@@ -1,9 +1,11 @@
 """Viewers that ask for less: no text, a lower rate. What is recorded, and what others get, is the same."""
 
 import time
+from itertools import pairwise
 
 import pytest
 
+from kvarium.viewer import Viewer
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Bye, Health, Skip, Status
@@ -96,22 +98,29 @@ def test_any_other_missing_record_is_a_fault_to_who_gets_no_text(frames: list[by
 
 
 def test_a_viewer_with_a_rate_gets_its_records_in_bursts(
-    server: RunningServer, engine: HandEngine, frames: list[bytes]
+    server: RunningServer, engine: HandEngine, frames: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bursts: list[float] = []
+    burst = Viewer._burst
+
+    async def noted(viewer: Viewer) -> None:
+        bursts.append(time.monotonic())
+        await burst(viewer)
+
+    monkeypatch.setattr(Viewer, "_burst", noted)
     engine.send(frames[:20])
     last = record_of(frames[19])
     server.wait_indexed(engine.hello.session, last)
     with server.watch(engine.hello.session, wish="rate=5") as watch:
         watch.until(lambda found: isinstance(found, Keyframe))
-        came: list[float] = []
         for number in range(last + 1, last + 31):
             engine.send([note(number)])
             time.sleep(0.02)
         for number in range(last + 1, last + 31):
             assert getattr(watch.until(lambda found: isinstance(found, Record))[-1], "record", None) == number
-            came.append(time.monotonic())
-        # 0.6 s of notes, looked at from when the first of them were there.
-        assert len({round(moment * 1000) // 100 for moment in came}) <= 5
+        # Four or so; a busy machine takes longer over the notes, and then there are more of them.
+        assert len(bursts) < 30
+        assert all(later - sooner > 0.19 for sooner, later in pairwise(bursts)), bursts
         assert not any(isinstance(codec.open_frame(frame), Skip) for frame in watch.frames)
 
 
@@ -153,7 +162,7 @@ def test_who_comes_seldom_is_not_waited_for_at_the_end(server: RunningServer, en
         began = time.monotonic()
         engine.bye("done")
         assert watch.closed() == (1000, "the session has ended")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 9
         *before, bye = [codec.open_frame(frame) for frame in watch.frames]
         assert isinstance(bye, Bye)
         # The note itself, or a state that has it, where that is less than what was left to tell.

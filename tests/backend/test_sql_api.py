@@ -135,15 +135,18 @@ def test_a_long_query_ends_at_its_limit_and_nobody_waits_for_it(
     asking.join()
     assert answers[0].status_code == 422
     assert answers[0].json()["fault"] == "time"
-    assert len(waits) > 5 and sorted(waits)[len(waits) // 2] < 0.5
+    # Who waited for it would have waited for all of its four seconds.
+    assert len(waits) > 2 and sorted(waits)[len(waits) // 2] < 2
     assert post(server, session, "SELECT 1").status_code == 200
 
 
 def test_who_goes_away_ends_the_query(viewing: tuple[RunningServer, str]) -> None:
     server, session = viewing
     with pytest.raises(httpx2.ReadTimeout):
-        server.http.post(f"/api/sessions/{session}/sql", json={"sql": FOREVER}, timeout=1.0)
-    wait_for(lambda: not server.application.fastapi.state.sql_running, timeout=10)
+        server.http.post(
+            f"/api/sessions/{session}/sql", json={"sql": FOREVER}, timeout=httpx2.Timeout(60, read=1)
+        )
+    wait_for(lambda: not server.application.fastapi.state.sql_running, timeout=25)
 
 
 def test_a_live_session_is_asked_while_it_grows(

@@ -47,7 +47,7 @@ class Chunks:
 def laid(chunks: Chunks, most_bytes: int = 1 << 30) -> Trail:
     trail = Trail(chunks, 1, BLOCKS, most_bytes)  # type: ignore[arg-type]
     trail.follow()
-    assert trail.wait(30)
+    assert trail.wait(60)
     return trail
 
 
@@ -163,7 +163,7 @@ def test_it_stops_at_its_bound_and_goes_on_where_the_recording_has_grown(rng: ra
     assert part.bytes < whole.bytes * 3 // 4
     part.most_bytes = 1 << 30
     part.follow()
-    assert part.wait(30)
+    assert part.wait(60)
     state = part.before(record_of(frames[-1]) + 1, -1)
     assert state is not None
     assert state.record == chunks.ends[-1]
@@ -179,7 +179,7 @@ class Gated(Chunks):
         self.broken: int | None = None
 
     def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
-        assert self.may_open.wait(30)
+        assert self.may_open.wait(60)
         frames = super().open_chunk(row, with_text)
         if row["first"] != self.broken:
             return frames
@@ -205,7 +205,7 @@ def test_whoever_seeks_ahead_of_it_waits_until_it_has_come_there(rng: random.Ran
     assert waiting.is_alive()
     assert trail.walked == -1
     chunks.may_open.set()
-    waiting.join(30)
+    waiting.join(60)
     assert there
     assert there[0] >= chunks.ends[-2]
     # There is no such record: it ends, and so does the waiting.

@@ -104,7 +104,7 @@ class StubBackend:
         self.wait(lambda: any(answer.id == id for answer in self.answers))
         return next(answer for answer in self.answers if answer.id == id)
 
-    def wait(self, what: Any, timeout: float = 20.0) -> None:
+    def wait(self, what: Any, timeout: float = 60.0) -> None:
         with self.changed:
             assert self.changed.wait_for(what, timeout), "waited in vain"
 

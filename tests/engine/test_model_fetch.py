@@ -93,7 +93,7 @@ class Conversion(ModuleType):
         self.calls += 1
         folder.mkdir()
         shutil.copy(source, folder / "model.safetensors")
-        assert self.may_end.wait(20)
+        assert self.may_end.wait(90)
         if self.fault is not None:
             raise self.fault
         (folder / "config.json").write_text("{}")
@@ -266,13 +266,13 @@ def test_two_at_once_convert_once(
     conversion.may_end.clear()
     for thread in threads:
         thread.start()
-    told, deadline = "", time.monotonic() + 20
+    told, deadline = "", time.monotonic() + 60
     while told.count("tiny: another process fetches it, waiting …") < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
         told += capfd.readouterr().err
     conversion.may_end.set()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert told.count("tiny: another process fetches it, waiting …") == 2
     assert conversion.calls == 1
     assert tiny.fetched
@@ -336,7 +336,7 @@ def test_one_that_is_stopped_leaves_nothing_that_counts(
     assert process.stdout is not None
     assert process.stdout.readline() == "converting\n"
     process.send_signal(number)
-    _, told = process.communicate(timeout=20)
+    _, told = process.communicate(timeout=60)
     assert process.returncode == status
     assert not store.KNOWN["smollm2-135m"].fetched
     if number != signal.SIGKILL:
