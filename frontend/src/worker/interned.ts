@@ -4,6 +4,8 @@ import { u32 } from '../ledger/columns';
 import type { Text } from '../ledger/generated/types';
 
 const MOST_TOKENS = 1 << 20;
+/** So much of it is kept where it has become too much: a map whose oldest entry is deleted again and again skips all the holes before. */
+const KEPT = 7 / 8;
 
 export class Interned {
   private readonly tokens = new Map<number, Uint32Array>();
@@ -28,8 +30,9 @@ export class Interned {
     if (this.tokens.has(content)) return;
     this.tokens.set(content, tokens);
     this.size += tokens.length;
+    if (this.size <= this.most) return;
     for (const [oldest, gone] of this.tokens) {
-      if (this.size <= this.most) return;
+      if (this.size <= KEPT * this.most) return;
       this.tokens.delete(oldest);
       this.size -= gone.length;
     }

@@ -14,6 +14,8 @@ interface Journey {
   navigator: Navigator;
   history: History;
   faults: string[];
+  /** What was applied, and whether the view was waited for then. */
+  onTheWay: { type: string; waiting: boolean }[];
   /** Go to a step, or behind one of its operations, and wait until the view is there. */
   to(step: number, operation?: number | null): Promise<void>;
 }
@@ -25,8 +27,10 @@ function journey(made: Recording, bounds?: Bounds): Journey {
   for (const record of made.records) if (record.type === 'step') series.place(record);
   const fold = new Fold(made.numBlocks, made.blockSize);
   const changes = new Changes(made.numBlocks, 16);
+  const onTheWay: Journey['onTheWay'] = [];
   const navigator: Navigator = new Navigator(fold, history, series, made.requests(), changes, {
-    applied: (moved) => {
+    applied: (moved, { type }) => {
+      onTheWay.push({ type, waiting: navigator.waiting });
       if (moved.violation !== null) faults.push(moved.violation.message);
       if (moved.verified && moved.record % 7 === 0 && history.get(moved.record)) {
         history.addSnapshot(moved.snapshot());
@@ -47,7 +51,7 @@ function journey(made: Recording, bounds?: Bounds): Journey {
       await new Promise((resolve) => setTimeout(resolve));
     }
   };
-  return { navigator, history, faults, to };
+  return { navigator, history, faults, onTheWay, to };
 }
 
 describe('a view that is moved through a recording', () => {
@@ -76,6 +80,14 @@ describe('a view that is moved through a recording', () => {
       { numRuns: 25 },
     );
   }, 60_000);
+
+  test('is on its way from the keyframe of a seek to the place, so that what stands in between can be put off', async () => {
+    const { onTheWay, to } = journey(recording(20, 4, 3, 60));
+    await to(40);
+    expect(onTheWay[0]).toEqual({ type: 'keyframe', waiting: true });
+    expect(onTheWay.length).toBeGreaterThan(1);
+    expect(onTheWay.every(({ waiting }) => waiting)).toBe(true);
+  });
 
   test('shows at every step what a fold from the start shows, wherever it came from', async () => {
     await fc.assert(

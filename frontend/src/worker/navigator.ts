@@ -377,8 +377,9 @@ export class Navigator {
     if (this.goal === null || (this.goal.step !== step && this.reachable(this.goal))) return;
     this.fold.load(keyframe, base);
     this.changes.all();
-    this.handlers.applied(this.fold, keyframe);
+    // Before it is told of: the keyframe is on the way, too.
     this.arriving = { step, frames: rest, next: 0, since: performance.now() };
+    this.handlers.applied(this.fold, keyframe);
   }
 
   /** Where the table of steps does not know their records (it came late, or not at all), the frames tell. */
