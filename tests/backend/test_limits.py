@@ -127,20 +127,20 @@ def test_at_most_two_downloads_are_made_at_once_and_abandoned_ones_are_cancelled
 
     def slow(reader: object, session: int, folder: Path, cancelled: threading.Event, strip: object) -> Path:
         under_way.append(cancelled)
-        assert cancelled.wait(60)
+        assert cancelled.wait(60)  # longer than anything below waits for it
         raise ExportCancelledError("given up")
 
     monkeypatch.setattr(exporting, "export_session", slow)
     path = f"/api/sessions/{engine.hello.session}/download"
-    links = []
-    for _ in range(2):
-        link = connect_raw(server, path)
-        links.append(link)
+    # One after the other, so that it is known whose is whose.
+    links = [connect_raw(server, path)]
+    wait_for(lambda: len(under_way) == 1)
+    links.append(connect_raw(server, path))
     wait_for(lambda: len(under_way) == 2)
     refused = server.http.get(path)
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "5")
     links[0].close()
-    wait_for(under_way[0].is_set)
+    wait_for(under_way[0].is_set, 50)
     assert not under_way[1].is_set()
     server.hub.cancel_exports()
     wait_for(under_way[1].is_set, 50)
