@@ -15,15 +15,19 @@
  *                                how many of a long recording it is yet to fetch
  *     kvarium.chips(element)     [{ block, shared, x, y }]: the blocks that are drawn as chips within an element, by the middle
  *                                of each in the window
+ *     kvarium.lanes()            { rows, holes, isLoading, … }: what each request did in the steps of the timeline, and in `tops` the
+ *                                place of each row in the window; null: it is not known yet
  *     kvarium.mapPixels()        { blocks, rgba, expected }: the map read back from the GPU, without glow
  */
 
 import type { PlainState } from './ledger/plain';
 import { follow, jumpTo } from './store/clock';
-import { ask, light, position, whenDrawn } from './store/ledger';
+import { ask, lanes, light, position, whenDrawn } from './store/ledger';
 import { chipsIn, type ShownChip } from './views/ChipSheet';
 import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
+import { placesOfRows } from './views/timeline/Timeline';
+import type { LanesAnswer } from './worker/lanes';
 import type { Destination } from './worker/place';
 import type { BasesKept, Light, Position } from './worker/protocol';
 import type { PlainNode } from './worker/tree/plain';
@@ -39,6 +43,7 @@ export interface Hook {
   position(): Position;
   bases(): Promise<BasesKept>;
   chips(element: Element): ShownChip[];
+  lanes(): (LanesAnswer & { readonly tops: readonly { x: number; y: number }[] }) | null;
   mapPixels(): Pixels;
   mapShown(): Shown | null;
 }
@@ -73,6 +78,10 @@ export function installHook(): void {
     position: () => position.value,
     bases: () => ask('bases') as Promise<BasesKept>,
     chips: chipsIn,
+    lanes: () => {
+      const answer = lanes.value;
+      return answer === null ? null : { ...answer, tops: placesOfRows(answer) };
+    },
     mapPixels,
     mapShown,
   };

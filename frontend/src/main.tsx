@@ -13,6 +13,7 @@ import './styles/layout.css';
 import './styles/bar.css';
 import './styles/panels.css';
 import './styles/lists.css';
+import './styles/timeline.css';
 import './styles/tree.css';
 import './styles/overlays.css';
 import './styles/norms.css';

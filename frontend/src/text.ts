@@ -8,6 +8,7 @@
 import { bar, engine, light } from './wording/bar';
 import { map, mapKey, queue, runs, states } from './wording/blocks';
 import { commands, keys } from './wording/commands';
+import { compare } from './wording/compare';
 import { decisions, describe, events } from './wording/events';
 import { filter } from './wording/filter';
 import { footer } from './wording/footer';
@@ -63,6 +64,7 @@ export const text = {
   filter,
   tree,
   timeline,
+  compare,
   transport,
   pace,
   go,

@@ -56,6 +56,9 @@ KEYS: dict[str, tuple[str, str]] = {
     "{": ("", "document.querySelector('select.pace').selectedOptions[0].text === '× 0.5'"),
     "End": ("", f"{AT}.step === {AT}.lastStep"),
     "Home": ("", f"{AT}.step === 0"),
+    "A": ("", "location.search.includes('marks=100-')"),
+    "B": ("", "document.querySelector('.compare') !== null"),
+    "c": ("", "document.querySelector('.compare') === null"),
     "g": ("Escape", f"{FOCUS} === 'go'"),
     "2": ("", f"{FOCUS} === 'scheduler'"),
     "p": ("Escape", "document.querySelector('.playground') !== null"),
@@ -204,8 +207,8 @@ def test_each_key_does_what_the_list_of_keys_says(
     names = {"Control+k": "Ctrl K", "Escape": "Esc"}
     tried = {names.get(key, key) for key in [*KEYS, *MOVES]} - {"Meta+k"}
     assert tried <= listed, tried - listed
-    # Of the engine, of the events, of the marks and of the map: they have tests of their own.
-    others = {"⇧Space", "⇧↵", "R", "k", "K", "(", ")", "Ctrl", "↵", "↑", "↓", "←", "→", "+", "−", "0"}
+    # Of the engine, of the events, of the marks, of the map and of the timeline: they have tests of their own.
+    others = {"⇧Space", "⇧↵", "R", "k", "K", "(", ")", "Ctrl", "↵", "↑", "↓", "←", "→", "+", "−", "0", "PgUp", "PgDn"}
     digits = {key for key in listed if key.isdigit()} - tried - others
     assert listed - tried - others - digits == set(), "keys without a test"
     for key, (after, then) in {**dict.fromkeys(digits, ("", f"{FOCUS} !== undefined")), **KEYS}.items():

@@ -16,6 +16,7 @@ import {
   setPace,
   stepBy,
 } from './clock';
+import { marks, setMark, toggleComparing } from './compared';
 import { isEmbedded } from './embedded';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
 import { selectedEvent, stepToSame } from './eventSteps';
@@ -81,6 +82,15 @@ const ALL: readonly Command[] = [
   { id: 'asItWas', keys: ['\\'], group: 'view', run: () => setPace(RECORDED) },
   { id: 'end', keys: ['End'], group: 'view', run: follow },
   { id: 'home', keys: ['Home'], group: 'view', run: () => jump(0) },
+  { id: 'markA', keys: ['A'], group: 'view', run: () => setMark('A') },
+  { id: 'markB', keys: ['B'], group: 'view', run: () => setMark('B') },
+  {
+    id: 'compare',
+    keys: ['c'],
+    group: 'view',
+    run: toggleComparing,
+    unless: () => (marks.peek().A === null || marks.peek().B === null ? text.compare.needsMarks : null),
+  },
   { id: 'go', keys: ['g'], group: 'view', run: () => focusPanel('go') },
   {
     id: 'hold',

@@ -13,9 +13,11 @@ import type { TablesAnswer } from '../worker/answers/tables';
 import type { TreeAnswer } from '../worker/answers/tree';
 import type { EventPlace } from '../worker/eventPage';
 import type { Landmark } from '../worker/landmarks';
+import type { LanesAnswer } from '../worker/lanes';
 import type { ListingAnswer, ListingWish } from '../worker/listing';
 import type { Destination } from '../worker/place';
 import type {
+  Compared,
   Found,
   FromWorker,
   Light,
@@ -83,6 +85,9 @@ export const request = signal<RequestAnswer | null>(null);
 export const requests = signal<ReadonlyMap<number, RequestAnswer>>(new Map());
 export const series = signal<Buckets | null>(null);
 export const landmarks = signal<readonly Landmark[] | null>(null);
+export const lanes = signal<LanesAnswer | null>(null);
+/** The whole session in small. */
+export const overview = signal<Buckets | null>(null);
 export const token = signal<TokenAnswer | null>(null);
 export const marked = signal<Uint32Array | null>(null);
 
@@ -142,6 +147,15 @@ export function findEvent(
   });
 }
 
+/** What differs between the states of two steps. */
+export function compare(from: number, to: number): Promise<Compared> {
+  return new Promise((resolve) => {
+    const id = ++lastQuestion;
+    questions.set(id, resolve as (value: unknown) => void);
+    tell({ kind: 'compare', id, from, to });
+  });
+}
+
 /** Change a signal only when there is a new value: a panel that was not asked for keeps its last one. */
 function take<T>(target: { value: T | null }, value: T | null): void {
   if (value !== null) target.value = value;
@@ -187,6 +201,8 @@ function showLists(view: View): void {
   token.value = view.token;
   take(series, view.series);
   take(landmarks, view.landmarks);
+  take(lanes, view.lanes);
+  take(overview, view.overview);
 }
 
 /** The view that came and is not shown yet. */
@@ -236,6 +252,8 @@ function laidOver(before: View, view: View): View {
     requests: view.requests ?? before.requests,
     series: view.series ?? before.series,
     landmarks: view.landmarks ?? before.landmarks,
+    lanes: view.lanes ?? before.lanes,
+    overview: view.overview ?? before.overview,
   };
 }
 
@@ -339,6 +357,8 @@ function forget(): void {
     request,
     series,
     landmarks,
+    lanes,
+    overview,
     token,
     marked,
     ending,

@@ -50,6 +50,13 @@ function Rows({ group }: { readonly group: Group }) {
               </dt>
               <dd>{text.keys.zoom}</dd>
             </div>
+            <div>
+              <dt>
+                <kbd>PgUp</kbd>
+                <kbd>PgDn</kbd>
+              </dt>
+              <dd>{text.keys.rows}</dd>
+            </div>
           </>
         )}
       </dl>

@@ -11,7 +11,26 @@ export const timeline = {
   marks: 'events',
   all: 'all',
   recent: 'recent',
-  label: 'Timeline: drag to move through the session. Arrow keys move by a step.',
+  label:
+    'Timeline: drag to move through the session, with Shift to show those steps alone. Arrow keys move by a step, + and − zoom, 0 shows all.',
+  tooWide: (most: number) => `Requests have rows in up to ${n(most)} steps: zoom in`,
+  noRequests: 'No request in these steps',
+  rows: (first: number, last: number, total: number) => `${n(first)}–${n(last)}/${n(total)}`,
+  clickRow: 'Click to select; Shift and the wheel: other requests',
+  does: (state: string, tokens: number) =>
+    state === 'running'
+      ? tokens > 0
+        ? `prefill of ${plural(tokens, 'token')}`
+        : 'running'
+      : state === 'waiting'
+        ? 'waits'
+        : 'preempted, waits',
+  ends: { finished: 'finished', aborted: 'aborted', refused: 'refused' },
+  minimap: {
+    label: 'The steps that the timeline shows, of the whole session',
+    title: 'Drag to move, its edges to show more or fewer steps; double click shows all',
+    shown: (first: number, last: number) => `steps ${n(first)} to ${n(last)}`,
+  },
   tip: (first: number, last: number) =>
     first === last ? `step ${n(first)}` : `steps ${n(first)} – ${n(last)}`,
   used: (most: number, cached: number, single: boolean) =>
@@ -31,6 +50,7 @@ export const timeline = {
     preempt: 'preemptions',
     prefill: 'prefill',
     decode: 'decode',
+    waits: 'waits',
   },
   sessionTime: 'Time since the session’s start',
   wallClock: 'Wall clock, in this browser’s zone',

@@ -12,6 +12,7 @@
  */
 
 import { Contents } from '../ledger/contents';
+import { type AnyRecord, isRecord } from '../ledger/fold';
 import { openFrame, unpackFrames } from '../ledger/frame';
 import { NONE } from '../ledger/generated/constants';
 import { peekFrame } from '../ledger/peek';
@@ -22,6 +23,7 @@ import { Interned } from './interned';
 import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
 import { type RecordedContent, type Requests, ServerError, type SessionFacts } from './source';
+import { LaneWalk, type ToldLanes } from './stretches';
 import { type FrameOf, readTold } from './telling';
 import type { Told } from './told';
 
@@ -233,6 +235,25 @@ export class EmbeddedRequests implements Requests {
   async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
     const { landmarks } = await this.theIndex();
     return landmarks.filter(({ kind }) => kinds.includes(kind)) as Landmark[];
+  }
+
+  async lanes(first: number, last: number): Promise<ToldLanes> {
+    const columns = await this.steps();
+    const { keyframes } = await this.theIndex();
+    // The step itself may be lost.
+    const record = columns.record?.[lastAtMost(columns.step, first)] ?? 0;
+    const place = Math.max(0, lastAtMost(keyframes, record - 1));
+    const walk = new LaneWalk(first, last);
+    walk.follow(openFrame(await this.part(`keyframe-${place}`)) as AnyRecord);
+    for await (const { type, step, bytes } of this.after(keyframes[place]!)) {
+      if (type === 'step' && step !== null && step > last) {
+        walk.through = last;
+        break;
+      }
+      const opened = type === 'text' ? null : openFrame(bytes);
+      if (opened !== null && isRecord(opened)) walk.follow(opened);
+    }
+    return walk.told();
   }
 
   async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {

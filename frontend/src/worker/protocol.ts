@@ -17,9 +17,11 @@ import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
 import type { TablesAnswer } from './answers/tables';
 import type { TreeAnswer } from './answers/tree';
+import type { Comparison } from './compare';
 import type { EmbeddedRecording } from './embedded';
 import type { EventPlace, EventQuery } from './eventPage';
 import type { Landmark, LandmarkKind } from './landmarks';
+import type { LanesAnswer } from './lanes';
 import type { ListingAnswer, ListingWish } from './listing';
 import type { Destination } from './place';
 import type { Pace } from './player';
@@ -104,6 +106,10 @@ export interface Wants {
     readonly range: 'all' | 'recent' | { readonly from: number; readonly to: number };
     readonly steps: number;
     readonly width: number;
+    /** All of the session, in at most so many buckets. */
+    readonly overview: number;
+    /** At most so many rows of requests, those that live where the view is; or `by` rows on. */
+    readonly lanes: { readonly rows: number; readonly by: number };
   } | null;
   /** A token that a sequence sampled, by its place behind the prompt: what else it could have been. */
   readonly token: { readonly sequence: number; readonly place: number } | null;
@@ -143,6 +149,10 @@ export interface View {
   readonly series: Buckets | null;
   /** The landmarks that are listed one by one, of the part of the timeline that is wanted. */
   readonly landmarks: readonly Landmark[] | null;
+  /** What each request did in that part. */
+  readonly lanes: LanesAnswer | null;
+  /** The whole session in small. */
+  readonly overview: Buckets | null;
   /** {@link Wants.token}; null: it is not known at this record. */
   readonly token: TokenAnswer | null;
   /** Blocks of the selected sequence or request. */
@@ -184,7 +194,11 @@ export type ToWorker =
   | { kind: 'change'; direction: 1 | -1 }
   /** The nearest event that meets a filter, from the view on. Answered with a {@link Found}. */
   | { kind: 'find'; id: number; filter: string; direction: EventQuery['direction']; from: EventPlace | null }
+  /** What differs between the states of two steps. Answered with a {@link Compared}. */
+  | { kind: 'compare'; id: number; from: number; to: number }
   | { kind: 'ask'; id: number; question: Question };
+
+export type Compared = Comparison | { readonly fault: string };
 
 /** null: there is none. */
 export type Found = { readonly row: EventRow | null } | { readonly fault: string };

@@ -19,6 +19,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
       time: steps.map(({ sealed }) => sealed),
     }),
     landmarks: async () => [],
+    lanes: async () => ({ through: made.lastStep, stretches: [], names: {} }),
     pieces: async () => ({ pieces: {}, indexed_record: null }),
     contents: async () => [],
     events: async () => ({ rows: [], next: null }),
@@ -48,7 +49,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
     tree: null,
     selection: { block: null, sequence: null, request: null },
     requests: [],
-    series: { range: 'all', steps: 60, width: 60 },
+    series: { range: 'all', steps: 60, width: 60, overview: 60, lanes: { rows: 4, by: 0 } },
     token: null,
   });
   let now = 0;

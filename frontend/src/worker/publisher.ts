@@ -19,6 +19,7 @@ import { changesAt, partOf, toldBy } from './operation';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
 import type { Session } from './session';
+import { Timeline } from './timeline';
 import { plainTree } from './tree/plain';
 import { Tree } from './tree/tree';
 
@@ -54,18 +55,16 @@ export class Publisher {
   private readonly lineage: Lineage;
   /** null: nobody looks at it. */
   private tree: Tree | null = null;
-  private window = { from: 0, to: 1 };
+  private readonly timeline: Timeline;
   private seekingChange: { direction: 1 | -1; step: number | null } | null = null;
   private lastView = 0;
   private forced = true;
   /** Where the view was on its way to, as the page knows it. */
   private heading = '';
-  /** Of which buckets of the timeline it has, and of which landmarks. */
-  private buckets = '';
-  private listed = '';
 
   constructor(private readonly session: Session) {
     this.sayings = new Sayings(session.texts);
+    this.timeline = new Timeline(session);
     this.events = new Listing(
       session.history,
       session.memory,
@@ -206,7 +205,7 @@ export class Publisher {
     // Of a view that is only on its way somewhere else the panels stay as they are.
     const has = this.forced || this.changed || map !== null;
     this.heading = session.navigator.heading;
-    const series = this.series();
+    const timeline = this.timeline.answer(wants, has, now);
     const view: View = {
       position: session.position(),
       usage: fold.usage(),
@@ -255,8 +254,7 @@ export class Publisher {
       requests: wants.requests.map((each) => this.request(each, null, null)),
       token: this.token(),
       marked: request !== null ? blocksOf(fold, selection) : null,
-      series,
-      landmarks: has ? this.landmarks() : null,
+      ...timeline,
     };
     this.forced = false;
     this.lastView = now;
@@ -310,52 +308,6 @@ export class Publisher {
     const { token } = this.wants;
     const { fold, memory } = this.session;
     return token === null ? null : this.sayings.token(token.sequence, token.place, toldBy(fold), memory);
-  }
-
-  /** null: nothing is wanted, or the page has it. */
-  private series(): View['series'] {
-    const wanted = this.wants.series;
-    if (wanted === null) return null;
-    const { session } = this;
-    const end = Math.max(1, session.lastStep + 1);
-    if (wanted.range === 'all') this.window = { from: session.firstStep, to: end };
-    else if (wanted.range !== 'recent') this.window = wanted.range;
-    else this.window = this.recent(wanted.steps, end);
-    const { from, to } = this.window;
-    const { version, filling } = session.series;
-    const buckets = [from, to, wanted.width, version, filling].join();
-    if (buckets === this.buckets) return null;
-    this.buckets = buckets;
-    return session.series.buckets(from, to, wanted.width);
-  }
-
-  /** Those of the timeline's window; null: none are wanted, or the page has them. */
-  private landmarks(): View['landmarks'] {
-    const { landmarks } = this.session;
-    const { from, to } = this.window;
-    const listed = [from, to, landmarks.version].join();
-    if (this.wants.series === null || listed === this.listed) return null;
-    this.listed = listed;
-    return landmarks.between(from, to);
-  }
-
-  /** The last steps while following; elsewhere a window that stays until the view leaves it. */
-  private recent(steps: number, end: number): { from: number; to: number } {
-    const { session, window } = this;
-    const at = session.navigator.goal?.step ?? session.fold.step;
-    const follows = session.mode === 'follow' || at >= end - 1;
-    const margin = steps / 20;
-    if (
-      !follows &&
-      window.to - window.from === steps &&
-      at > window.from + margin &&
-      at < window.to - margin
-    ) {
-      return window;
-    }
-    const to = follows ? end : Math.min(end, at + Math.ceil(steps / 2));
-    const from = Math.max(session.firstStep, to - steps);
-    return { from, to: Math.max(to, Math.min(from + steps, end)) };
   }
 
   /** The whole state, for tests and for whoever wants to look at it by hand. */

@@ -21,6 +21,7 @@ import { Head } from './head';
 import { boundsOf, History } from './history';
 import { Keeper } from './keeper';
 import { type LandmarkKind, Landmarks } from './landmarks';
+import { Lanes } from './lanes';
 import { Navigator } from './navigator';
 import type { Destination } from './place';
 import type { Light, Mode, Position } from './protocol';
@@ -65,6 +66,7 @@ export class Session {
   private readonly trust = new Trust();
   private readonly keeper: Keeper;
   readonly landmarks: Landmarks;
+  readonly lanes: Lanes;
   readonly transport = new Transport(this);
   readonly table: StepTable;
   /** As many requests as are known before those are forgotten that no record here tells of. */
@@ -105,6 +107,12 @@ export class Session {
     );
     this.mode = options.live && to === null ? 'follow' : 'at';
     this.landmarks = new Landmarks(this.series, requests, () => this.changed());
+    this.lanes = new Lanes(
+      requests,
+      this.memory,
+      () => this.changed(),
+      () => this.navigator.moving,
+    );
     this.table = new StepTable(this.series, requests, (before) => this.tableChanged(before));
     this.head = new Head(
       newFold(),
@@ -152,6 +160,7 @@ export class Session {
   close(): void {
     this.navigator.lookAhead.close();
     this.table.close();
+    this.lanes.close();
     this.head.close();
     this.navigator.stop();
   }
@@ -220,6 +229,7 @@ export class Session {
   private headApplied(fold: Fold, record: AnyRecord, loaded: boolean): void {
     this.applied(fold, record);
     this.landmarks.note(record, fold.step);
+    this.lanes.follow(record, loaded);
     this.dirty = true;
     if (this.mode !== 'follow') return;
     this.history.focus = record.record;
@@ -243,6 +253,7 @@ export class Session {
     this.history.truncate(lastRecord);
     this.series.truncate(lastStep + 1);
     this.landmarks.truncate(lastStep);
+    this.lanes.forget();
     const { navigator } = this;
     const goal = navigator.goal?.step ?? navigator.fold.step;
     if (navigator.fold.record > lastRecord || goal > lastStep) {

@@ -5,6 +5,7 @@ import type { RequestMemory } from '../ledger/requests';
 import { type EventPage, type EventQuery, readPage, type ToldPage } from './eventPage';
 import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
+import type { ToldLanes } from './stretches';
 import type { Told } from './told';
 
 export class ServerError extends Error {
@@ -59,6 +60,8 @@ export interface Requests {
   pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }>;
   /** Where something happened, of some kinds, by step. */
   landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
+  /** What each request did in the steps `first` to `last`, as many as were read in time. */
+  lanes(first: number, last: number): Promise<ToldLanes>;
   /** Events that meet a filter, from a place on, as many as were found in time. `memory` knows how sequences are called. */
   events(query: EventQuery, memory: RequestMemory): Promise<EventPage>;
   /** Contents; one that is not recorded is left out. */
@@ -137,6 +140,10 @@ export class ServerRequests implements Requests {
   async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
     const query = kinds.map((kind) => `kind=${kind}`).join('&');
     return ((await (await this.get(`landmarks?${query}`)).json()) as { landmarks: Landmark[] }).landmarks;
+  }
+
+  async lanes(first: number, last: number): Promise<ToldLanes> {
+    return (await (await this.get(`lanes?first=${first}&last=${last}`)).json()) as ToldLanes;
   }
 
   async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {

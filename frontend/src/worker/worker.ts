@@ -1,7 +1,8 @@
 /** The ledger worker: receives what the page asks, lets the session work in slices, and sends views. */
 
+import { compareSteps } from './compare';
 import { findEvent } from './find';
-import type { Found, FromWorker, Question, ToWorker } from './protocol';
+import type { Compared, Found, FromWorker, Question, ToWorker } from './protocol';
 import { Publisher } from './publisher';
 import { Session } from './session';
 
@@ -108,6 +109,16 @@ async function find(message: Extract<ToWorker, { kind: 'find' }>): Promise<void>
   scope.postMessage({ kind: 'answer', id: message.id, value });
 }
 
+async function compare({ id, from, to }: Extract<ToWorker, { kind: 'compare' }>): Promise<void> {
+  let value: Compared = { fault: 'no session is open' };
+  try {
+    if (session !== null) value = await compareSteps(from, to, session.hello, session.requests);
+  } catch (error) {
+    value = { fault: (error as Error).message };
+  }
+  scope.postMessage({ kind: 'answer', id, value });
+}
+
 function close(): void {
   opening++;
   session?.close();
@@ -169,6 +180,9 @@ scope.onmessage = ({ data }) => {
       break;
     case 'find':
       void find(data);
+      break;
+    case 'compare':
+      void compare(data);
       break;
     case 'ask':
       waiting.push({ id: data.id, question: data.question });

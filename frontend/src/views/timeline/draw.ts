@@ -16,25 +16,46 @@ export interface Layout {
   readonly marks: number;
   readonly use: number;
   readonly tokens: number;
+  /** How many requests have a row. */
+  readonly rows: number;
   readonly axis: number;
+  readonly minimap: number;
 }
+
+/** CSS pixels of a request's row. */
+export const ROW = 11;
+/** The curves need not be higher than this: what is left is for rows. */
+const CURVES = 140;
 
 export function layoutFor(width: number, height: number): Layout {
   const left = width > 900 ? 62 : 54;
   const flag = 18;
   const marks = 14;
   const axis = 16;
-  const rest = Math.max(40, height - flag - marks - axis - 12);
-  const tokens = Math.round(rest * 0.3);
-  return { left, right: width - 16, flag, marks, use: rest - tokens, tokens, axis };
+  const minimap = 14;
+  const rest = Math.max(40, height - flag - marks - axis - minimap - 18);
+  const rows = Math.floor((Math.max(rest * 0.36, rest - CURVES) - GAP) / ROW);
+  const curves = rest - rows * ROW - GAP;
+  const tokens = Math.round(curves * 0.3);
+  return { left, right: width - 16, flag, marks, use: curves - tokens, tokens, rows, axis, minimap };
 }
 
-/** CSS pixels between use and tokens. */
+/** CSS pixels between use and tokens, and between those and the rows. */
 const GAP = 6;
 
+/** Where the rows of requests begin. */
+export function rowsTop({ flag, marks, use, tokens }: Layout): number {
+  return flag + marks + use + GAP + tokens + GAP;
+}
+
 /** Where the lanes end and the axis begins. */
-export function bottomOf({ flag, marks, use, tokens }: Layout): number {
-  return flag + marks + use + GAP + tokens;
+export function bottomOf(layout: Layout): number {
+  return rowsTop(layout) + layout.rows * ROW;
+}
+
+/** Where the minimap begins, under the axis. */
+export function minimapTop(layout: Layout): number {
+  return bottomOf(layout) + layout.axis + 4;
 }
 
 /** Steps that the width shows. */
@@ -140,27 +161,37 @@ function drawUse(context: CanvasRenderingContext2D, scene: TimelineScene, top: n
 /** What was passed by before this page joined is on its way: hatched, and no gap. */
 function drawFilling(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
   const { buckets, layout, palette } = scene;
-  context.save();
-  context.beginPath();
-  let last = -1;
+  const parts: [number, number][] = [];
   for (let i = 0; i < buckets.active.length; i++) {
     const [x0, x1] = edges(scene, i);
-    if (Number.isNaN(buckets.active[i]!) && buckets.from + i * buckets.per <= scene.lastStep && x1 > x0) {
-      context.rect(x0, top, x1 - x0, layout.use);
-      last = x1;
-    }
+    if (Number.isNaN(buckets.active[i]!) && buckets.from + i * buckets.per <= scene.lastStep && x1 > x0)
+      parts.push([x0, x1]);
   }
-  if (last >= 0) {
-    context.clip();
-    context.strokeStyle = palette.line;
-    context.lineWidth = 1;
-    context.beginPath();
-    for (let x = layout.left - layout.use; x < last; x += 6) {
-      context.moveTo(x, top + layout.use);
-      context.lineTo(x + layout.use, top);
-    }
-    context.stroke();
+  hatch(context, parts, top, layout.use, palette.line);
+}
+
+/** Slanted lines over what is not known, from left to right each. */
+export function hatch(
+  context: CanvasRenderingContext2D,
+  parts: readonly (readonly [number, number])[],
+  top: number,
+  height: number,
+  colour: string,
+): void {
+  const [first, last] = [parts[0], parts.at(-1)];
+  if (first === undefined || last === undefined) return;
+  context.save();
+  context.beginPath();
+  for (const [x0, x1] of parts) context.rect(x0, top, x1 - x0, height);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let x = first[0] - height - (first[0] % 6); x < last[1]; x += 6) {
+    context.moveTo(x, top + height);
+    context.lineTo(x + height, top);
   }
+  context.stroke();
   context.restore();
 }
 
@@ -235,6 +266,7 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: 
     context.fillStyle = palette.line;
     context.fillRect(Math.round(x), top - 3, 1, 4);
     context.fillStyle = palette.faint;
-    context.fillText(integer(step), x, top + 7);
+    // At the very left stands which requests have rows.
+    if (x > layout.left + 14) context.fillText(integer(step), x, top + 7);
   }
 }

@@ -6,8 +6,9 @@
 
 import type { Landmark, LandmarkKind, ListedKind } from '../../worker/landmarks';
 import type { Buckets } from '../../worker/series';
+import { MONO } from '../fonts';
 import type { Palette } from '../palette';
-import { type Layout, type Window, xOf } from './draw';
+import { bottomOf, type Layout, type Window, xOf } from './draw';
 
 /** How far from a mark a pointer still finds it, in CSS pixels. */
 const REACH = 5;
@@ -71,6 +72,28 @@ export function drawListed(
       context.fillRect(x - 5, middle - 6, 10, 12);
       drawMark(context, kind, x, middle, palette);
     }
+  }
+}
+
+/** Draw A and B, which a reader set: a line through all, and its name at the top. */
+export function drawMarked(
+  context: CanvasRenderingContext2D,
+  marked: Readonly<Record<'A' | 'B', number | null>>,
+  {
+    window,
+    layout,
+    palette,
+  }: { readonly window: Window; readonly layout: Layout; readonly palette: Palette },
+): void {
+  context.font = `600 10px ${MONO}`;
+  context.textAlign = 'center';
+  for (const name of ['A', 'B'] as const) {
+    const step = marked[name];
+    if (step === null || step < window.from || step >= window.to) continue;
+    const x = Math.round(xOf(step + 0.5, window, layout));
+    context.fillStyle = palette.text;
+    for (let y = layout.flag; y < bottomOf(layout); y += 4) context.fillRect(x, y, 1, 2);
+    context.fillText(name, x, layout.flag - 6);
   }
 }
 

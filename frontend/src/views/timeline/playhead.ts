@@ -7,7 +7,7 @@
  */
 
 import { integer } from '../../format';
-import { bottomOf, type Layout, type Window, xOf } from './draw';
+import { bottomOf, type Layout, ROW, type Window, xOf } from './draw';
 
 export interface Place {
   readonly window: Window;
@@ -17,6 +17,10 @@ export interface Place {
   readonly part: number;
   readonly lastStep: number;
   readonly hovered: number | null;
+  /** The top of the row under the pointer, or of what is pointed at elsewhere. */
+  readonly row: number | null;
+  /** From where to where is brushed, in CSS pixels. */
+  readonly brushed: readonly [number, number] | null;
 }
 
 function part(holder: HTMLElement, name: string): HTMLElement {
@@ -27,6 +31,8 @@ function part(holder: HTMLElement, name: string): HTMLElement {
 }
 
 export class Playhead {
+  private readonly row: HTMLElement;
+  private readonly brushed: HTMLElement;
   private readonly later: HTMLElement;
   private readonly pointed: HTMLElement;
   private readonly head: HTMLElement;
@@ -36,6 +42,8 @@ export class Playhead {
   private readonly widths: number[] = [];
 
   constructor(holder: HTMLElement) {
+    this.row = part(holder, 'row');
+    this.brushed = part(holder, 'brushed');
     this.later = part(holder, 'later');
     this.pointed = part(holder, 'pointed');
     this.head = part(holder, 'at');
@@ -47,12 +55,21 @@ export class Playhead {
     this.laid = layout;
     const height = bottomOf(layout) - layout.flag;
     this.later.style.cssText = `top:${layout.flag}px;height:${height}px;width:${layout.right - layout.left}px`;
+    this.row.style.cssText = `height:${ROW}px;width:${layout.right}px`;
+    this.brushed.style.cssText = `top:${layout.flag}px;height:${height}px;width:1px`;
     for (const line of [this.pointed, this.head])
       line.style.cssText = `top:${layout.flag - 2}px;height:${height + 4}px`;
   }
 
-  place({ window, layout, step, part, lastStep, hovered }: Place): void {
+  place({ window, layout, step, part, lastStep, hovered, row, brushed }: Place): void {
     this.lay(layout);
+    this.row.hidden = row === null;
+    if (row !== null) this.row.style.transform = `translateY(${row}px)`;
+    this.brushed.hidden = brushed === null;
+    if (brushed !== null) {
+      const [from, to] = [Math.min(...brushed), Math.max(...brushed)];
+      this.brushed.style.transform = `translateX(${from}px) scaleX(${to - from})`;
+    }
     const { left, right } = layout;
     const within = (x: number): number => Math.max(left, Math.min(right, x));
     const after = step < lastStep && step >= 0 ? within(xOf(step + 1, window, layout)) : right;
