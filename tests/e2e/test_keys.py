@@ -95,11 +95,11 @@ def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
     hold(page, "w", f"!{OUT}")
     hold(page, "s", OUT)
     hold(page, "w", f"!{OUT}")
+    page.keyboard.press("3")
+    until(page, f"{FOCUS} === 'map'")
     page.keyboard.press("0")
     until(page, OUT)
     # The timeline has the focus, so the map stays.
-    page.keyboard.press("3")
-    page.keyboard.press("0")
     page.keyboard.press("8")
     until(page, f"{FOCUS} === 'timeline'")
     assert page.evaluate(WHOLE) is not None
@@ -132,6 +132,18 @@ def test_what_is_typed_after_g_is_a_step_though_it_begins_like_the_one_that_stoo
     expect(page.get_by_label("Go to a step")).to_have_value("12")
     page.keyboard.press("Enter")
     until(page, f"{AT}.step === 12")
+
+
+def test_space_plays_and_pauses_however_fast_it_comes(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page)
+    page.locator("select.pace").select_option(label="4 steps/s")
+    for presses, mode in ((3, "play"), (2, "play"), (1, "at"), (2, "at")):
+        for _ in range(presses):
+            page.keyboard.press("Space")
+        ready(page)
+        until(page, f"mode => {AT}.mode === mode", mode)
 
 
 def test_the_list_of_keys_leaves_at_once_and_the_next_key_is_the_pages(

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from tests.backend.server_process import process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import assert_pixels_are, ready, until
+from tests.e2e.page import assert_pixels_are, ready, settled, until
 
 pytestmark = pytest.mark.e2e
 
@@ -59,7 +59,7 @@ def drawn_again(page: Page) -> None:
 
 def read(page: Page) -> "np.ndarray[Any, np.dtype[np.uint8]]":
     """``[height, width, 4]``: what is on the map's canvas."""
-    width, height, data = page.evaluate(READ)
+    width, height, data = settled(page, lambda: page.evaluate(READ))
     return np.frombuffer(base64.b64decode(data), np.uint8).reshape(height, width, 4)
 
 

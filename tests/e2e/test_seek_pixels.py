@@ -13,7 +13,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Record
 from tests.backend.server_process import ServerProcess, kvarium, process
 from tests.e2e.conftest import Pages, Recording, read_recording
-from tests.e2e.page import assert_pixels_are, ready, same, seek, state, until
+from tests.e2e.page import assert_pixels_are, ready, same, seek, settled, state, until
 from tests.plain_state import plain_state
 
 pytestmark = pytest.mark.e2e
@@ -125,7 +125,7 @@ def test_a_state_is_fetched_while_the_pointer_rests_and_gone_to_without_asking_a
     until(page, "document.querySelector('.timeline .lane canvas').width > 0")
     box = page.locator(".timeline .lane").bounding_box()
     assert box is not None
-    before = len(sought())
+    before = len(settled(page, sought))
     x, y = box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.55
     page.mouse.move(x, y)
     deadline = time.monotonic() + 20

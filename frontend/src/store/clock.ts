@@ -5,7 +5,7 @@ import type { LandmarkKind } from '../worker/landmarks';
 import type { Destination } from '../worker/place';
 import type { Pace } from '../worker/player';
 import { isEmbedded } from './embedded';
-import { link, position, tell } from './ledger';
+import { link, tell } from './ledger';
 import { selection } from './selection';
 
 /** As it was: the recorded pace, pauses and all. */
@@ -76,13 +76,12 @@ export function jumpToFirst(of: LandmarkKind, from: number): void {
 }
 
 export function playOrPause(): void {
-  if (position.value.mode === 'at') tell({ kind: 'play', pace: pace.value });
-  else tell({ kind: 'pause' });
+  tell({ kind: 'playOrPause', pace: pace.peek() });
 }
 
 export function setPace(next: Pace): void {
   pace.value = next;
-  if (position.value.mode === 'play') tell({ kind: 'play', pace: next });
+  tell({ kind: 'pace', pace: next });
 }
 
 /** The next pace of the list; what was as it was goes on from there. */

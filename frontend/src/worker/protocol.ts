@@ -184,8 +184,10 @@ export type ToWorker =
   | { kind: 'byOperations'; operations: number }
   /** `from`: search from this step instead of from the view. */
   | { kind: 'landmark'; of: LandmarkKind | 'any'; direction: 1 | -1; from: number | null }
-  | { kind: 'play'; pace: Pace }
-  | { kind: 'pause' }
+  /** Pause, or where the view stands go on at a pace. */
+  | { kind: 'playOrPause'; pace: Pace }
+  /** Where it plays, go on at this pace. */
+  | { kind: 'pace'; pace: Pace }
   | { kind: 'wants'; wants: Wants }
   | { kind: 'credit' }
   | { kind: 'retry' }

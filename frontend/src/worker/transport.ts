@@ -95,8 +95,18 @@ export class Transport {
 
   // -- playing ------------------------------------------------------------------------------------------------------
 
+  /** Decided here: a key that follows another at once is meant for what that one makes of the view, drawn or not. */
+  playOrPause(pace: Pace): void {
+    if (this.session.mode === 'at') this.play(pace);
+    else this.pause();
+  }
+
+  setPace(pace: Pace): void {
+    if (this.session.mode === 'play') this.play(pace);
+  }
+
   /** Go on from here at a pace. */
-  play(pace: Pace): void {
+  private play(pace: Pace): void {
     const { session } = this;
     if (session.mode === 'follow') return;
     const { fold, series, navigator } = session;

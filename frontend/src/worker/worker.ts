@@ -152,11 +152,11 @@ scope.onmessage = ({ data }) => {
     case 'landmark':
       void session?.transport.toLandmark(data.of, data.direction, data.from);
       break;
-    case 'play':
-      session?.transport.play(data.pace);
+    case 'playOrPause':
+      session?.transport.playOrPause(data.pace);
       break;
-    case 'pause':
-      session?.transport.pause();
+    case 'pace':
+      session?.transport.setPace(data.pace);
       break;
     case 'retry':
       session?.retry();
