@@ -11,6 +11,8 @@
  *     kvarium.mapShown()         { record, step, next, settled, verified, frame }: of which step the map on the canvas is,
  *                                which block it frames, whether the view stood there and its digest was compared, and the
  *                                time of the animation frame that drew it
+ *     kvarium.shown()            what stands behind each view, as the page was told it last: { map, tables, queue, tree, … }
+ *     kvarium.select(what)       select { block }, { sequence }, { request }, a block beside one of these, or nothing
  *     await kvarium.bases()      { kept, left }: how many states the page has that a seek can tell the changes since, and
  *                                how many of a long recording it is yet to fetch
  *     kvarium.chips(element)     [{ block, shared, x, y }]: the blocks that are drawn as chips within an element, by the middle
@@ -23,6 +25,8 @@
 import type { PlainState } from './ledger/plain';
 import { follow, jumpTo } from './store/clock';
 import { ask, lanes, light, position, whenDrawn } from './store/ledger';
+import { NOTHING, type Selection, selection } from './store/selection';
+import { type ShownState, shownState } from './store/shown';
 import { chipsIn, type ShownChip } from './views/ChipSheet';
 import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
@@ -41,6 +45,8 @@ export interface Hook {
   follow(): void;
   light(): Light;
   position(): Position;
+  shown(): ShownState;
+  select(what: Partial<Selection>): void;
   bases(): Promise<BasesKept>;
   chips(element: Element): ShownChip[];
   lanes(): (LanesAnswer & { readonly tops: readonly { x: number; y: number }[] }) | null;
@@ -76,6 +82,10 @@ export function installHook(): void {
     follow,
     light: () => light.value,
     position: () => position.value,
+    shown: shownState,
+    select: (what) => {
+      selection.value = { ...NOTHING, ...what };
+    },
     bases: () => ask('bases') as Promise<BasesKept>,
     chips: chipsIn,
     lanes: () => {

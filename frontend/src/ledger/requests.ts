@@ -162,6 +162,31 @@ export class RequestMemory {
     return this.ended.get(request);
   }
 
+  /**
+   * Take what a step says of requests and sequences that no fold has met; true: there was a sequence among them. They may lie in a
+   * part that is only read.
+   */
+  meet({ record, decisions }: Step): boolean {
+    let isNew = false;
+    for (const decision of decisions ?? []) {
+      if (decision.kind === 'submitted' && !this.facts.has(decision.request)) {
+        this.facts.set(decision.request, factsOf(decision));
+        this.see(decision.request, record);
+      } else if (decision.kind === 'sequence_created' && !this.sequences.has(decision.sequence)) {
+        const { request, index } = decision;
+        this.sequences.set(decision.sequence, { request, index, parent: decision.parent ?? null });
+        isNew = true;
+      }
+    }
+    return isNew;
+  }
+
+  /** Is it known whose a sequence is, and whether that has several? */
+  knows(sequence: number): boolean {
+    const row = this.sequences.get(sequence);
+    return row !== undefined && this.facts.has(row.request);
+  }
+
   /** The request of a sequence; -1 when it was never seen. */
   requestOf(sequence: number): number {
     return this.sequences.get(sequence)?.request ?? -1;

@@ -208,12 +208,10 @@ export class Listing {
 
   /** Is it known whose all of its sequences are? */
   private knowsAll(step: Step): boolean {
-    const { sequences } = this.memory;
-    for (const decision of step.decisions ?? []) {
-      if (decision.kind === 'sequence_created' && !sequences.has(decision.sequence)) {
-        sequences.set(decision.sequence, { request: decision.request, index: decision.index });
-      }
-    }
+    const { memory } = this;
+    memory.meet(step);
+    for (const decision of step.decisions ?? [])
+      if ('sequence' in decision && !memory.knows(decision.sequence)) return false;
     const told = step.operations?.sequence;
     if (told === undefined) return true;
     const view = new DataView(told.buffer, told.byteOffset, told.byteLength);
@@ -221,7 +219,7 @@ export class Listing {
     for (let i = 0; i < told.byteLength; i += 4) {
       const sequence = view.getUint32(i, true);
       if (sequence === last || sequence === NONE) continue;
-      if (!sequences.has(sequence)) return false;
+      if (!memory.knows(sequence)) return false;
       last = sequence;
     }
     return true;

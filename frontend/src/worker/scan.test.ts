@@ -55,6 +55,17 @@ test('a filter that is set once its request is known leaves nothing of others', 
   }
 });
 
+test('a request of several sequences is named so in a part that nobody folded', () => {
+  const { fold, history } = half();
+  const known = new Scan(history, fold.requests.memory, [], 10_000, 1);
+  finish(known, fold);
+  const labels = known.answer(fold).rows.map(({ label }) => label);
+  expect(labels).toContain('r1.0');
+  const scan = new Scan(history, new RequestMemory(), [], 10_000, 1);
+  finish(scan, fold);
+  expect(scan.answer(fold).rows.map(({ label }) => label)).toEqual(labels);
+});
+
 test('the next change lies after the present step, though the list ends there', () => {
   const { fold, history, memory } = half();
   for (let block = 1; block < made.numBlocks; block++) {

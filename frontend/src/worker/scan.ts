@@ -9,7 +9,6 @@ import { printFilter } from '../filter/print';
 import type { Fold } from '../ledger/fold';
 import { isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
-import type { Step } from '../ledger/generated/types';
 import type { RequestMemory } from '../ledger/requests';
 import { type EventList, type EventRow, rowsOf } from './answers/events';
 import type { History } from './history';
@@ -108,7 +107,8 @@ export class Scan {
     try {
       const opened = openFrame(frame);
       if (isRecord(opened) && opened.type === 'step') {
-        this.learn(opened);
+        // A request is known by its sequences: what was passed by before may be of it.
+        if (this.memory.meet(opened)) this.learned = true;
         rows = rowsOf(opened, this.isWanted, this.memory);
         if (backwards || this.rows.length === 0) this.fromStep = opened.step;
       }
@@ -129,17 +129,6 @@ export class Scan {
     }
     if (rows.length > 0) this.changed = true;
     return true;
-  }
-
-  /** A request is known by its sequences, and they may lie in a part that nobody folded. */
-  private learn(step: Step): void {
-    const { sequences } = this.memory;
-    for (const decision of step.decisions ?? []) {
-      if (decision.kind !== 'sequence_created' || sequences.has(decision.sequence)) continue;
-      sequences.set(decision.sequence, { request: decision.request, index: decision.index });
-      // What was passed by before may be of this request.
-      this.learned = true;
-    }
   }
 
   /** How many rows hold at the fold's place. */
@@ -170,10 +159,17 @@ export class Scan {
     const now = this.indexAfter(fold);
     const from = Math.max(0, now - this.before);
     return {
-      rows: this.rows.slice(from, now + this.after),
+      rows: this.rows.slice(from, now + this.after).map((row) => this.named(row)),
       now: now - from,
       fromStep: from > 0 ? this.rows[from]!.step : this.fromStep,
       complete: from === 0 && this.firstLoaded,
     };
+  }
+
+  /** Whether a request has several sequences may have been learned since, on the way back to its beginning. */
+  private named(row: EventRow): EventRow {
+    if (!this.memory.knows(row.sequence)) return row;
+    const label = this.memory.label(row.sequence);
+    return label === row.label ? row : { ...row, label };
   }
 }

@@ -1,0 +1,54 @@
+/** What stands behind each view, as plain values: what `window.kvarium.shown()` answers. */
+
+import {
+  block,
+  events,
+  landmarks,
+  light,
+  marked,
+  position,
+  queue,
+  request,
+  runs,
+  scheduler,
+  series,
+  tables,
+  tree,
+  usable,
+  usage,
+} from './ledger';
+import { picture } from './picture';
+
+/** What the worker told last, by the name of its signal. A panel that is not looked at keeps what it was told. */
+const TOLD = {
+  position,
+  usage,
+  usable,
+  light,
+  tables,
+  queue,
+  runs,
+  scheduler,
+  events,
+  tree,
+  block,
+  request,
+  series,
+  landmarks,
+  marked,
+} as const;
+
+export type ShownState = Record<keyof typeof TOLD | 'map', unknown>;
+
+function plain(value: unknown): unknown {
+  if (ArrayBuffer.isView(value)) return Array.from(value as Uint32Array);
+  if (Array.isArray(value)) return value.map(plain);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
+}
+
+/** `map` is a word a block, as `worker/word.ts` packs it. */
+export function shownState(): ShownState {
+  const told = Object.entries(TOLD).map(([name, { value }]) => [name, plain(value)]);
+  return { ...Object.fromEntries(told), map: plain(picture.words) };
+}
