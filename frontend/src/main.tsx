@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import { installHook } from './hook';
+import { startColouring } from './store/colouring';
 import { startKeys } from './store/keyboard';
 import { startLocation } from './store/location';
 import { startPlayground } from './store/playground';
@@ -25,6 +26,7 @@ import './styles/sessions.css';
 import './styles/sql.css';
 
 startTheme();
+startColouring();
 startKeys();
 installHook();
 startPlayground();

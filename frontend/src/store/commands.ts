@@ -16,6 +16,7 @@ import {
   setPace,
   stepBy,
 } from './clock';
+import { lit, nextColouring, unlight } from './colouring';
 import { marks, setMark, toggleComparing } from './compared';
 import { isEmbedded } from './embedded';
 import { canControl, canReset, holdOrRelease, resetPrefixCache, stepEngine } from './engine';
@@ -176,6 +177,8 @@ const ALL: readonly Command[] = [
     unless: () => (selectedEvent.peek() === null ? why.noEvent : null),
   },
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
+  { id: 'nextColouring', keys: ['c'], group: 'map', run: () => nextColouring(1) },
+  { id: 'previousColouring', keys: ['C'], group: 'map', run: () => nextColouring(-1) },
   motion('zoomIn', 'w'),
   motion('zoomOut', 's'),
   motion('panLeft', 'a'),
@@ -207,6 +210,7 @@ function leave(): void {
   if (keysShown.value) keysShown.value = false;
   else if (note.peek() !== null) endTour();
   else if (current.peek() === null) reopenSession();
+  else if (lit.peek() !== null) unlight();
   else clearSelection();
 }
 

@@ -9,6 +9,7 @@
 
 import { text } from '../text';
 import { jumpTo } from './clock';
+import { colourBy, colourings } from './colouring';
 import { COMMANDS, type Command, whyNot } from './commands';
 import { type Extent, readDestination } from './destination';
 import { isEmbedded } from './embedded';
@@ -75,6 +76,20 @@ function themes(): Entry[] {
     keys: [],
     why: null,
     run: () => setTheme(id === 'system' ? null : id),
+  }));
+}
+
+function colourBys(): Entry[] {
+  return colourings.peek().map((id) => ({
+    id: `colour:${id}`,
+    title: words.colouring(text.colouring.names[id]),
+    detail: text.keys.groups.map,
+    keys: [],
+    why: current.peek() === null ? words.why.noSession : null,
+    run: () => {
+      colourBy(id);
+      showPanel('map');
+    },
   }));
 }
 
@@ -163,6 +178,7 @@ export function find(typed: string): Found[] {
   const standing = [
     ...COMMANDS.filter(({ id }) => id !== 'palette').map(commandEntry),
     ...themes(),
+    ...colourBys(),
     ...sessions(),
   ];
   if (said === '') {

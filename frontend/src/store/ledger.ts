@@ -29,6 +29,7 @@ import type {
   Wants,
 } from '../worker/protocol';
 import type { Buckets } from '../worker/series';
+import type { Colouring, Shading } from '../worker/shades';
 import type { Wish } from '../worker/source';
 import type { TreeWants } from '../worker/tree/tree';
 import { recording } from './embedded';
@@ -89,6 +90,8 @@ export const lanes = signal<LanesAnswer | null>(null);
 /** The whole session in small. */
 export const overview = signal<Buckets | null>(null);
 export const token = signal<TokenAnswer | null>(null);
+/** What the legend says of the map's shades; null: the map shows states. */
+export const shading = signal<Shading | null>(null);
 export const marked = signal<Uint32Array | null>(null);
 
 /** Steps between the view and the live end. */
@@ -104,6 +107,7 @@ export const awaitsFirstStep = computed(
 
 // -- what the panels want -------------------------------------------------------------------------------------------
 
+export const wantColouring = signal<Colouring>('state');
 export const wantTables = signal<{ from: number; to: number } | null>(null);
 export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
@@ -163,7 +167,10 @@ function take<T>(target: { value: T | null }, value: T | null): void {
 
 /** Where the view is, and what is seen of it at a glance. */
 function showPicture(view: View): void {
-  if (view.map !== null) picture.apply(view.map, view.position.mode === 'at', !reducedMotion());
+  if (view.map !== null) {
+    picture.apply(view.map, view.position.mode === 'at', !reducedMotion());
+    shading.value = view.shading;
+  }
   position.value = view.position;
   usage.value = view.usage;
   usable.value = view.usable;
@@ -321,6 +328,7 @@ tell({ kind: 'credit' });
 
 effect(() => {
   const wants: Wants = {
+    colouring: wantColouring.value,
     tables: wantTables.value,
     queue: wantQueue.value,
     scheduler: wantScheduler.value,
@@ -360,6 +368,7 @@ function forget(): void {
     lanes,
     overview,
     token,
+    shading,
     marked,
     ending,
   ]) {

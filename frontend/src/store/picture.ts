@@ -6,6 +6,7 @@
  */
 
 import type { MapChange } from '../worker/protocol';
+import type { Colouring } from '../worker/shades';
 
 /** ms in which glow falls to a third. */
 const GLOW_MS = 520;
@@ -18,6 +19,8 @@ const HELD = 0.42;
 
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
+  /** By what the words colour the map. */
+  colouring: Colouring = 'state';
   /** How much each block glows, 0 to 255. */
   glow = new Uint8Array(0);
   /** Grows with every change of a word, so that who draws can tell. */
@@ -50,6 +53,7 @@ export class Picture {
 
   reset(size: number): void {
     this.words = new Uint32Array(size);
+    this.colouring = 'state';
     this.glow = new Uint8Array(size);
     this.dirty = new Uint32Array(size);
     this.stamps = new Uint8Array(size);
@@ -93,6 +97,7 @@ export class Picture {
   /** `stands`: the view stands at a step. `decays`: glow is for readers who do not mind motion. */
   apply(change: MapChange, stands: boolean, decays: boolean): void {
     const now = performance.now();
+    this.colouring = change.colouring;
     if (change.full !== null && change.full.length === this.size) {
       this.words = change.full;
       this.isAll = true;

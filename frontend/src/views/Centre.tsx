@@ -7,7 +7,7 @@ import { text } from '../text';
 import { Events } from './Events';
 import { FreeQueue } from './FreeQueue';
 import { FreeRuns } from './FreeRuns';
-import { Legend, MapKey } from './Legend';
+import { ColouringField, Legend, MapKey } from './Legend';
 import { MapTools, MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
 import { Sql } from './sql/Sql';
@@ -22,7 +22,7 @@ interface Parts {
 }
 
 const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
-  map: { view: MemoryMap, head: MapHead, tools: MapTools },
+  map: { view: MapPanel, head: MapHead, tools: MapTools },
   tree: { view: Tree, head: TreeSums },
   events: { view: Events },
   sql: { view: Sql },
@@ -31,8 +31,17 @@ const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
 function MapHead() {
   return (
     <>
-      <Legend />
+      <ColouringField />
       <MapKey />
+    </>
+  );
+}
+
+function MapPanel() {
+  return (
+    <>
+      <Legend />
+      <MemoryMap />
     </>
   );
 }

@@ -1,8 +1,21 @@
 /** What the colours of the map mean, and how many blocks each has. */
 
 import { integer } from '../format';
-import { isContiguous, usage } from '../store/ledger';
+import type { Usage } from '../ledger/fold';
+import { colourBy, colouring, colourings, entryOf, light, lit } from '../store/colouring';
+import { isContiguous, shading, usage } from '../store/ledger';
 import { text } from '../text';
+import {
+  type Colouring,
+  EDGES,
+  Owner,
+  ownerShade,
+  type Scaled,
+  type Shading,
+  UNKNOWN_SHADE,
+} from '../worker/shades';
+import { nameOf } from './map/colours';
+import { type Palette, STATE_COLOURS } from './palette';
 
 const STATES = ['active', 'shared', 'cached', 'free'] as const;
 
@@ -40,20 +53,141 @@ export function MapKey() {
   );
 }
 
-export function Legend() {
-  const counts = usage.value;
+/** An entry of the legend, which lights its blocks alone. */
+interface Entry {
+  readonly id: number;
+  readonly name: string;
+  readonly title?: string;
+  readonly blocks: number;
+  readonly colour: keyof Palette;
+  /** It is not told when it has none. */
+  readonly isRare?: boolean;
+}
+
+function stateEntries(counts: Usage): Entry[] {
+  return STATES.map(
+    (state): Entry => ({
+      id: STATE_COLOURS.indexOf(`s-${state}`),
+      name: text.states[state],
+      blocks: counts[state],
+      colour: `s-${state}`,
+    }),
+  );
+}
+
+function scaleEntries({ tally }: Shading, scale: Scaled): Entry[] {
+  const { none, range, unknown, unknownTitle } = text.colouring;
+  const edges = EDGES[scale];
+  const parts = edges.map(
+    (from, i): Entry => ({
+      id: i + 1,
+      name: range(from, i + 1 < edges.length ? edges[i + 1]! - 1 : null),
+      blocks: tally[i + 1]!,
+      colour: nameOf(scale, i + 1),
+    }),
+  );
+  const rest: Entry = { id: 0, name: none[scale], blocks: tally[0]!, colour: nameOf(scale, 0) };
+  const lost: Entry = {
+    id: UNKNOWN_SHADE,
+    name: unknown,
+    title: unknownTitle[scale],
+    blocks: tally[UNKNOWN_SHADE]!,
+    colour: 'm-unknown',
+    isRare: true,
+  };
+  // Each block had an operation at some time, or may have had.
+  return [...(scale === 'recency' ? [] : [rest]), ...parts, lost];
+}
+
+function ownerEntries({ tally, owners, selected }: Shading): Entry[] {
+  const words = text.colouring.owners;
+  const own = owners.map(
+    ({ request, blocks }): Entry => ({
+      id: entryOf(request),
+      name: words.request(request),
+      blocks,
+      colour: nameOf('owner', request === selected ? Owner.selected : ownerShade(request)),
+    }),
+  );
+  return [
+    { id: Owner.free, name: words.free, blocks: tally[Owner.free]!, colour: 's-free' },
+    { id: Owner.cached, name: words.cached, blocks: tally[Owner.cached]!, colour: 's-cached' },
+    {
+      id: Owner.pinned,
+      name: words.pinned,
+      title: words.pinnedTitle,
+      blocks: tally[Owner.pinned]!,
+      colour: 'm-unknown',
+      isRare: true,
+    },
+    ...own,
+  ];
+}
+
+function entries(told: Shading | null): Entry[] {
+  const all =
+    told === null
+      ? stateEntries(usage.value)
+      : told.colouring === 'owner'
+        ? ownerEntries(told)
+        : scaleEntries(told, told.colouring);
+  return all.filter(({ isRare, blocks, id }) => !isRare || blocks > 0 || lit.value?.has(id));
+}
+
+export function ColouringField() {
   return (
-    <div class="legend">
-      {STATES.map((state) => (
-        <span key={state}>
-          <i class={`swatch ${state}`} />
-          {text.states[state]} <b class="num">{integer(counts[state])}</b>
-        </span>
+    <select
+      class="colouring"
+      aria-label={text.colouring.label}
+      title={text.colouring.title}
+      value={colouring.value}
+      onChange={(event) => colourBy(event.currentTarget.value as Colouring)}
+    >
+      {colourings.value.map((each) => (
+        <option key={each} value={each}>
+          {text.colouring.names[each]}
+        </option>
       ))}
-      <span class="fresh" title={text.states.freshTitle}>
-        <i class="swatch fresh" />
-        {text.states.fresh}
-      </span>
-    </div>
+    </select>
+  );
+}
+
+export function Legend() {
+  const told = shading.value;
+  const list = entries(told);
+  const order = list.map(({ id }) => id);
+  const others = told?.colouring === 'owner' ? told.ownerCount - told.owners.length : 0;
+  const isScale = told !== null && told.colouring !== 'owner';
+  return (
+    <fieldset
+      class={`legend lights${isScale ? ' scale' : ''}`}
+      aria-label={text.colouring.names[told?.colouring ?? 'state']}
+      title={isScale ? text.colouring.units[told.colouring as Scaled] : undefined}
+    >
+      {list.map(({ id, name, title, blocks, colour }) => (
+        <button
+          key={id}
+          type="button"
+          class={lit.value === null || lit.value.has(id) ? 'plain' : 'plain dimmed'}
+          aria-pressed={lit.value?.has(id) ?? false}
+          title={`${title === undefined ? '' : `${title}. `}${text.colouring.filter(name, blocks)}`}
+          onClick={(event) => light(id, event.shiftKey, order)}
+        >
+          <i class="swatch" style={{ background: `var(--${colour})` }} />
+          {name} <b class="num">{integer(blocks)}</b>
+        </button>
+      ))}
+      {others > 0 && (
+        <span class="dim" title={text.colouring.owners.title}>
+          {text.colouring.owners.others(others)}
+        </span>
+      )}
+      {told === null && (
+        <span class="fresh" title={text.states.freshTitle}>
+          <i class="swatch fresh" />
+          {text.states.fresh}
+        </span>
+      )}
+    </fieldset>
   );
 }

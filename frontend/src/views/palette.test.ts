@@ -7,7 +7,7 @@
  */
 
 import { expect, test } from 'vitest';
-import { PALETTES, type Palette, rgb } from './palette';
+import { PALETTES, type Palette, rgb, SCALE_COLOURS } from './palette';
 
 type Triple = readonly [number, number, number];
 type Matrix = readonly [Triple, Triple, Triple];
@@ -107,6 +107,11 @@ type Name = keyof Palette;
 const SCALES: Readonly<Record<string, readonly Name[]>> = {
   'states of blocks': ['s-free', 's-cached', 's-active', 's-shared'],
   'what a block changed to': ['s-new', 's-free', 's-cached', 's-active', 's-shared'],
+  'a scale': ['s-free', 'm-1', 'm-2', 'm-3', 'm-4', 'm-5', 'm-6', 'm-unknown'],
+  owners: [
+    ...(['s-free', 's-cached', 'm-unknown', 'o-selected'] as const),
+    ...(['o-1', 'o-2', 'o-3', 'o-4', 'o-5', 'o-6', 'o-7', 'o-8'] as const),
+  ],
   'tokens of a step': ['prefill', 'decode', 'bg'],
   'the digest light': ['ok', 'bad', 'panel'],
 };
@@ -137,6 +142,16 @@ for (const [theme, palette] of Object.entries(PALETTES)) {
       expect(close).toEqual([]);
     });
   }
+
+  test(`${theme}: a scale goes from the ground on to what differs from it most, in any vision`, () => {
+    for (const matrix of Object.values(VISIONS)) {
+      const lightness = (['bg', 's-free', ...SCALE_COLOURS] as const).map(
+        (name) => lab(palette[name], matrix)[0],
+      );
+      const steps = lightness.slice(1).map((each, i) => (each - lightness[i]!) * (theme === 'dark' ? 1 : -1));
+      expect(steps.filter((step) => step <= 0)).toEqual([]);
+    }
+  });
 
   test(`${theme}: text can be read`, () => {
     const grounds: readonly Name[] = ['bg', 'panel', 'raised'];

@@ -2,7 +2,8 @@
  * The colours, once for the style sheet (as custom properties) and for what is drawn by hand.
  *
  * The four states differ in lightness, not only in hue, so that they can be told apart in any colour vision: free is the
- * nearest to the ground, then cached, active, shared.
+ * nearest to the ground, then cached, active, shared. So do the steps of the scale (m-1 the nearest to the ground). Owners follow one
+ * another in an order in which neighbours differ most.
  */
 
 export interface Palette {
@@ -27,6 +28,24 @@ export interface Palette {
   readonly 's-active': string;
   readonly 's-shared': string;
   readonly 's-new': string;
+  /** A scale's parts from low to high, and what is not known. */
+  readonly 'm-1': string;
+  readonly 'm-2': string;
+  readonly 'm-3': string;
+  readonly 'm-4': string;
+  readonly 'm-5': string;
+  readonly 'm-6': string;
+  readonly 'm-unknown': string;
+  /** Requests that own blocks, and the one that is selected. */
+  readonly 'o-1': string;
+  readonly 'o-2': string;
+  readonly 'o-3': string;
+  readonly 'o-4': string;
+  readonly 'o-5': string;
+  readonly 'o-6': string;
+  readonly 'o-7': string;
+  readonly 'o-8': string;
+  readonly 'o-selected': string;
   /** Text on the four states. */
   readonly 'on-shared': string;
   readonly 'on-active': string;
@@ -67,6 +86,22 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     's-active': '#3f9e8f',
     's-shared': '#b79cff',
     's-new': '#fff3c4',
+    'm-1': '#314277',
+    'm-2': '#006ba2',
+    'm-3': '#0a95a8',
+    'm-4': '#6dbf80',
+    'm-5': '#c3d65a',
+    'm-6': '#fff8c7',
+    'm-unknown': '#4d3a3a',
+    'o-1': '#e77a88',
+    'o-2': '#559feb',
+    'o-3': '#716f44',
+    'o-4': '#e7c977',
+    'o-5': '#a77fa2',
+    'o-6': '#6e9818',
+    'o-7': '#b0cefa',
+    'o-8': '#665ecc',
+    'o-selected': '#ffffff',
     'on-shared': '#1c1633',
     'on-active': '#06211c',
     'chip-active': '#1e2f38',
@@ -103,6 +138,22 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
     's-active': '#2b8f80',
     's-shared': '#5d3fb5',
     's-new': '#ffc73d',
+    'm-1': '#e3d191',
+    'm-2': '#71b36c',
+    'm-3': '#059093',
+    'm-4': '#00688b',
+    'm-5': '#0c4084',
+    'm-6': '#1b1a50',
+    'm-unknown': '#c1a3b0',
+    'o-1': '#665300',
+    'o-2': '#3342ce',
+    'o-3': '#a87564',
+    'o-4': '#3d8b9f',
+    'o-5': '#16503c',
+    'o-6': '#fb7b50',
+    'o-7': '#a44065',
+    'o-8': '#c068fc',
+    'o-selected': '#000000',
     'on-shared': '#f3eeff',
     'on-active': '#f2fffc',
     'chip-active': '#d9efeb',
@@ -121,6 +172,9 @@ export const PALETTES: Record<'dark' | 'light', Palette> = {
 
 /** The states in the order of their classes (see `worker/word.ts`). */
 export const STATE_COLOURS = ['s-free', 's-cached', 's-active', 's-shared'] as const;
+
+export const SCALE_COLOURS = ['m-1', 'm-2', 'm-3', 'm-4', 'm-5', 'm-6'] as const;
+export const OWNER_COLOURS = ['o-1', 'o-2', 'o-3', 'o-4', 'o-5', 'o-6', 'o-7', 'o-8'] as const;
 
 /** #rrggbb as three numbers from 0 to 255. */
 export function rgb(colour: string): [number, number, number] {

@@ -44,11 +44,13 @@ export const commands = {
   nextOfKind: 'Next event of the same kind as the selected one',
   previousOfKind: 'Previous event of the same kind as the selected one',
   reveal: 'Bring the selection into view',
+  nextColouring: 'Colour the map by what comes next: state, ref count, owner …',
+  previousColouring: 'Colour the map by what comes before',
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',
   panLeft: 'Move left',
   panRight: 'Move right',
-  clear: 'Select nothing; from the sessions back to the one that was open',
+  clear: 'Light the whole map again, or select nothing; from the sessions back to the one that was open',
 } as const;
 
 export const keys = {

@@ -14,6 +14,7 @@ export const palette = {
   found: (count: number) => plural(count, 'command'),
   theme: 'Theme',
   themes: { dark: 'Dark theme', light: 'Light theme', system: 'Theme as the system has it' },
+  colouring: (by: string) => `Colour the map by ${by}`,
   session: (name: string) => `Open session ${name}`,
   sessionDetail: (state: string, steps: number) => `${state} · ${plural(steps, 'step')}`,
   request: (request: number, name: string) => `Request r${request}${name === '' ? '' : ` ${name}`}`,

@@ -30,13 +30,13 @@ export class Beside {
     return range !== undefined && range.first > this.begin;
   }
 
-  /** Load some of what lies before the loaded part; false when there is nothing before it. */
-  async loadEarlier(): Promise<boolean> {
-    const range = this.history.rangeAt(this.fold.record);
+  /** Load some of what lies before the part that holds a record; false when there is nothing before it. */
+  async loadEarlier(records = EARLIER_RECORDS, from = this.fold.record): Promise<boolean> {
+    const range = this.history.rangeAt(from);
     if (range === undefined || range.first <= this.begin) return false;
     const { first } = range;
     const goal = first - 1;
-    let after = Math.max(-1, goal - EARLIER_RECORDS);
+    let after = Math.max(-1, goal - records);
     while (after < goal) {
       const frames = await this.requests.frames(after, PORTION);
       const last = frames.length === 0 ? null : peekFrame(frames.at(-1)!).record;
@@ -44,7 +44,7 @@ export class Beside {
       this.history.addAll(frames);
       after = last;
     }
-    if (this.history.rangeAt(this.fold.record)?.first === first) this.begin = first;
+    if (this.history.rangeAt(from)?.first === first) this.begin = first;
     this.wake();
     return true;
   }

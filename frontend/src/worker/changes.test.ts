@@ -67,6 +67,7 @@ describe('changes', () => {
       glow: Uint32Array.from(glow),
       faint: new Uint32Array(0),
       jump,
+      colouring: 'state' as const,
     });
     const lit = (): number[] => [...new Array(SIZE).keys()].filter((b) => picture.glow[b]! > 0);
     picture.apply(change([1, 2], true), true, true);

@@ -6,7 +6,8 @@ import type { Fold } from '../ledger/fold';
 import { Operation } from '../ledger/generated/constants';
 import type { Step } from '../ledger/generated/types';
 import type { MapChange } from './protocol';
-import { FILLED_BITS, Packer } from './word';
+import type { Colouring } from './shades';
+import { FILLED_BITS, Packer, SHADE_AT, STATE_BITS } from './word';
 
 export class Changes {
   private readonly list: Uint32Array;
@@ -14,10 +15,14 @@ export class Changes {
   private count = 0;
   private mark = 1;
   private full = true;
+  private recoloured = false;
   private jumped = true;
   /** The words that the page has. */
   private readonly sent: Uint32Array;
   private readonly packer: Packer;
+  /** The words without shades, and the blocks whose words differ: where the map has shades. */
+  private states = new Uint32Array(0);
+  private differing = new Uint32Array(0);
 
   constructor(size: number, blockSize: number) {
     this.packer = new Packer(blockSize);
@@ -27,13 +32,18 @@ export class Changes {
   }
 
   get any(): boolean {
-    return this.full || this.count > 0 || this.jumped;
+    return this.full || this.recoloured || this.count > 0 || this.jumped;
   }
 
   /** The whole state is another one. */
   all(): void {
     this.full = true;
     this.jumped = true;
+  }
+
+  /** The same state, in other colours. */
+  recolour(): void {
+    this.recoloured = true;
   }
 
   /** The view moved to another step by itself: what glowed before glows no more. */
@@ -57,7 +67,7 @@ export class Changes {
    */
   take(blocks: Blocks, step: StepChanges | null): MapChange {
     const { sent, list, packer } = this;
-    const whole = this.full;
+    const whole = this.full || this.recoloured;
     const count = whole ? packer.update(blocks, sent, list) : this.count;
     const isMost = count > blocks.size * MOST;
     const changed = whole && isMost ? EMPTY : list.slice(0, count);
@@ -86,22 +96,89 @@ export class Changes {
       glow: step?.changed ?? glow.slice(0, glowing),
       faint: step?.filled ?? faint.slice(0, fainting),
       jump: this.jumped,
+      colouring: 'state',
     };
+    this.taken();
+    return change;
+  }
+
+  /**
+   * The same where the map is coloured by shades. Whatever happened, those of any block may be others: where a block is in the
+   * free queue changes with each that leaves it.
+   */
+  takeShaded(
+    blocks: Blocks,
+    step: StepChanges | null,
+    colouring: Exclude<Colouring, 'state'>,
+    shades: Uint16Array,
+  ): MapChange {
+    const { sent, packer } = this;
+    const { size } = blocks;
+    if (this.states.length === 0)
+      [this.states, this.differing] = [new Uint32Array(size), new Uint32Array(size)];
+    const { states, differing } = this;
+    const told = step ?? this.glowing(blocks);
+    packer.update(blocks, states, differing);
+    const count = shadeWords(states, shades, sent, differing);
+    const isMost = count > size * MOST;
+    const changed = isMost ? EMPTY : differing.slice(0, count);
+    const change: MapChange = {
+      full: isMost ? sent.slice() : null,
+      blocks: changed,
+      words: changed.map((block) => sent[block]!),
+      glow: told.changed,
+      faint: told.filled,
+      jump: this.jumped,
+      colouring,
+    };
+    this.taken();
+    return change;
+  }
+
+  /** What records changed since the last call, in the words that the page has. */
+  private glowing(blocks: Blocks): StepChanges {
+    if (this.full) return { changed: EMPTY, filled: EMPTY };
+    const touched = this.list.slice(0, this.count);
+    const isFilled = (b: number): boolean =>
+      ((this.packer.word(blocks, b) ^ this.sent[b]!) & STATE_BITS & ~FILLED_BITS) === 0;
+    return { changed: touched.filter((b) => !isFilled(b)), filled: touched.filter(isFilled) };
+  }
+
+  /** The page has them all. */
+  private taken(): void {
     this.count = 0;
     this.full = false;
+    this.recoloured = false;
     this.jumped = false;
     this.mark++;
     if (this.mark === 0xffffffff) {
       this.stamp.fill(0);
       this.mark = 1;
     }
-    return change;
   }
 }
 
 const EMPTY = new Uint32Array(0);
 /** Of more changed blocks than this part of all, all are told: that is no more work to the page. */
 const MOST = 0.15;
+
+/** Bring words up to date with states and shades; the places of those that were others enter `changed`. Returns how many. */
+function shadeWords(
+  states: Uint32Array,
+  shades: Uint16Array,
+  words: Uint32Array,
+  changed: Uint32Array,
+): number {
+  let found = 0;
+  for (let b = 0; b < words.length; b++) {
+    const word = (states[b]! | (shades[b]! << SHADE_AT)) >>> 0;
+    if (words[b] !== word) {
+      words[b] = word;
+      changed[found++] = b;
+    }
+  }
+  return found;
+}
 
 /** The blocks that one step changed, and those that it only filled further. */
 export interface StepChanges {

@@ -26,6 +26,7 @@ import type { ListingAnswer, ListingWish } from './listing';
 import type { Destination } from './place';
 import type { Pace } from './player';
 import type { Buckets } from './series';
+import type { Colouring, Shading } from './shades';
 import type { Wish } from './source';
 import type { TreeWants } from './tree/tree';
 
@@ -89,10 +90,14 @@ export interface MapChange {
   readonly faint: Uint32Array;
   /** Forget all earlier glow. */
   readonly jump: boolean;
+  /** By what the words colour the map. */
+  readonly colouring: Colouring;
 }
 
 /** What the page wants to see beside the map. Asked again whenever it changes. */
 export interface Wants {
+  /** By what the map is coloured: as states, where nobody looks at it. */
+  readonly colouring: Colouring;
   readonly tables: { from: number; to: number } | null;
   readonly queue: number;
   readonly scheduler: boolean;
@@ -134,6 +139,8 @@ export interface View {
   /** Something that could not be done, to be said to the reader. */
   readonly notice: string | null;
   readonly map: MapChange | null;
+  /** What the legend says of the map's shades; null: it has none, or the page has it. */
+  readonly shading: Shading | null;
   readonly tables: TablesAnswer | null;
   /** One of these two: a free queue, or where memory is contiguous its free runs. */
   readonly queue: QueueAnswer | null;

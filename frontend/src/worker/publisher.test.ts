@@ -42,6 +42,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
   );
   const publisher = new Publisher(session);
   publisher.want({
+    colouring: 'state',
     tables: { from: 0, to: 9 },
     queue: 5,
     scheduler: true,

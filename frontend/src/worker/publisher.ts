@@ -15,6 +15,7 @@ import { treeAnswer } from './answers/tree';
 import { findEvent } from './find';
 import { Lineage } from './lineage';
 import { Listing } from './listing';
+import { MapView } from './mapView';
 import { changesAt, partOf, toldBy } from './operation';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
@@ -27,6 +28,7 @@ import { Tree } from './tree/tree';
 const INTERVAL = 50;
 
 const NOTHING: Wants = {
+  colouring: 'state',
   tables: null,
   queue: 0,
   scheduler: false,
@@ -53,6 +55,7 @@ export class Publisher {
   private readonly story: Scan;
   private readonly sayings: Sayings;
   private readonly lineage: Lineage;
+  private readonly map: MapView;
   /** null: nobody looks at it. */
   private tree: Tree | null = null;
   private readonly timeline: Timeline;
@@ -76,12 +79,17 @@ export class Publisher {
     );
     this.biography = new Scan(session.history, session.memory, [], 200, 1);
     this.story = new Scan(session.history, session.memory, [DECISIONS], 200, 1);
-    this.lineage = new Lineage(session.fold.contents, session.requests, () => session.changed());
+    this.lineage = new Lineage(session.fold.contents, session.requests, () => {
+      this.map.learned();
+      session.changed();
+    });
+    this.map = new MapView(session, this.lineage);
   }
 
   want(wants: Wants): void {
     if (String(Object.values(wants.selection)) !== String(Object.values(this.wants.selection)))
       this.seekingChange = null;
+    this.map.colour(wants.colouring);
     this.wants = wants;
     if (wants.tree === null) this.tree = null;
     if (wants.events !== null) this.events.look(wants.events);
@@ -198,10 +206,10 @@ export class Publisher {
   view(now: number): { view: View; transfer: ArrayBuffer[] } {
     const { session, wants } = this;
     const { fold } = session;
-    const step = session.mode === 'at' ? changesAt(session.current, fold) : null;
-    const map = session.changes.any ? session.changes.take(fold.blocks, step) : null;
-    const { selection } = wants;
     const request = this.lookAtSelection();
+    const step = session.mode === 'at' ? changesAt(session.current, fold) : null;
+    const { map, shading } = this.map.changed(step, request);
+    const { selection } = wants;
     // Of a view that is only on its way somewhere else the panels stay as they are.
     const has = this.forced || this.changed || map !== null;
     this.heading = session.navigator.heading;
@@ -219,6 +227,7 @@ export class Publisher {
       ending: session.head.ending,
       notice: session.notice,
       map,
+      shading,
       tables:
         has && wants.tables !== null
           ? tablesAnswer(fold, session.traces.copied, wants.tables.from, wants.tables.to)

@@ -5,6 +5,7 @@
  *     bits 2-11  ref count, at most 1023
  *     bits 12-18 filled, in 127ths of the block size
  *     bit  19    holds content
+ *     bits 20-31 shade, where the map is coloured by something else than states (`shades.ts`)
  */
 
 import type { Blocks } from '../ledger/blocks';
@@ -12,6 +13,9 @@ import { NONE } from '../ledger/generated/constants';
 
 /** The bits that a fill changes. */
 export const FILLED_BITS = 127 << 12;
+export const SHADE_AT = 20;
+/** All bits but those of the shade. */
+export const STATE_BITS = (1 << SHADE_AT) - 1;
 
 /** How full a block is, in the bits of its word: by the number of its tokens. */
 function fills(blockSize: number): Uint32Array {
@@ -92,4 +96,5 @@ function replaced(words: Uint32Array, now: Uint32Array, changed: Uint32Array): n
 export const classOf = (word: number): number => word & 3;
 export const countOf = (word: number): number => (word >>> 2) & 1023;
 export const filledOf = (word: number): number => ((word >>> 12) & 127) / 127;
+export const shadeOf = (word: number): number => word >>> SHADE_AT;
 export const hasContent = (word: number): boolean => (word & (1 << 19)) !== 0;

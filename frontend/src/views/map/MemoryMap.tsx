@@ -2,8 +2,9 @@
 
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { lit } from '../../store/colouring';
 import { addPainter, invalidate, setGate } from '../../store/frame';
-import { hello, light, marked, position, queue, tables } from '../../store/ledger';
+import { hello, light, marked, position, queue, shading, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
 import { pixelRatio, pointIn } from '../../store/scale';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
@@ -13,6 +14,7 @@ import { text } from '../../text';
 import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
 import { Camera } from './camera';
 import { CanvasRenderer } from './canvas';
+import { type Colours, coloursOf } from './colours';
 import { hasGpu } from './gpu';
 import { drawOverlay } from './overlay';
 import { Pace } from './pace';
@@ -30,9 +32,13 @@ const moves = signal(0);
 let pointer: { x: number; y: number } | null = null;
 const GLOW = { dark: 0.55, light: 0.4 } as const;
 
+function colours(): Colours {
+  return coloursOf(picture.colouring, palette.peek(), lit.peek(), shading.peek()?.selected ?? null);
+}
+
 function scene(): Scene {
   // However much changes at once, the colour of a block's state shows through its glow.
-  return { picture, camera, palette: palette.peek(), glow: GLOW[theme.peek()] };
+  return { picture, camera, palette: palette.peek(), colours: colours(), glow: GLOW[theme.peek()] };
 }
 
 /** For tests: what the map shows at the centre of each block, and what it should. */
@@ -211,6 +217,7 @@ export function MemoryMap() {
     const context = overlay.getContext('2d')!;
     renderer = create(base.current!);
     let drawn = '';
+    let drawnIn: Colours | null = null;
     const pace = new Pace();
     const resize = (): void => {
       const ratio = pixelRatio();
@@ -251,9 +258,9 @@ export function MemoryMap() {
         pointed.sequence,
         next,
         marked.peek()?.length ?? -1,
-        palette.peek().bg,
       ].join();
-      if (look === drawn && !glowing && !stale) return false;
+      const isSame = look === drawn && colours() === drawnIn;
+      if (isSame && !glowing && !stale) return false;
       if (!open) return true;
       pace.drew(now);
       stale = false;
@@ -265,7 +272,7 @@ export function MemoryMap() {
       if (shown === null || of !== shownOf) shown = { record, step, next, settled, verified, frame: now };
       shownOf = of;
       renderer.draw(scene());
-      if (look !== drawn) {
+      if (!isSame) {
         const marks = {
           selected: block,
           hovered: pointed.block,
@@ -273,8 +280,9 @@ export function MemoryMap() {
           marked: marked.peek(),
           pointed: row?.blocks == null ? null : Array.from(row.blocks),
         };
-        drawOverlay(context, picture, camera, palette.peek(), marks, pixelRatio());
+        drawOverlay(context, picture, camera, colours(), marks, pixelRatio());
         drawn = look;
+        drawnIn = colours();
       }
       return glowing;
     });
@@ -295,6 +303,7 @@ export function MemoryMap() {
   // Redraw when what is marked changes.
   useEffect(() => selection.subscribe(() => invalidate()), []);
   useEffect(() => hover.subscribe(() => invalidate()), []);
+  useEffect(() => lit.subscribe(() => invalidate()), []);
 
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
   const at = (event: MouseEvent): [number, number] => {

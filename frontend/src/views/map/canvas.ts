@@ -6,6 +6,7 @@
  */
 
 import { Camera } from './camera';
+import type { Colours } from './colours';
 import { Raster, type Rect } from './raster';
 import { collect, type Pixels, type Renderer, type Scene } from './renderer';
 
@@ -16,6 +17,7 @@ export class CanvasRenderer implements Renderer {
   private image: ImageData | null = null;
   /** Where and how the last drawing was made; one that differs is made anew. */
   private drawn = '';
+  private colours: Colours | null = null;
 
   constructor(readonly canvas: HTMLCanvasElement) {
     const context = canvas.getContext('2d', { alpha: false });
@@ -26,7 +28,7 @@ export class CanvasRenderer implements Renderer {
   draw(scene: Scene): void {
     const { canvas } = this;
     const { width, height } = canvas;
-    const { camera, picture, palette } = scene;
+    const { camera, picture, palette, colours } = scene;
     const blocks = picture.takeDirty();
     const { raster } = this;
     const fits = raster.width === width && raster.height === height && raster.size === picture.size;
@@ -36,9 +38,10 @@ export class CanvasRenderer implements Renderer {
     }
     const look = [camera.left, camera.top, camera.scale, camera.grid.columns, width, height, picture.size];
     const drawn = [...look, palette.bg, scene.glow].join();
-    const isOther = drawn !== this.drawn;
+    const isOther = drawn !== this.drawn || colours !== this.colours;
     if (isOther) this.raster.look(scene);
     this.drawn = drawn;
+    this.colours = colours;
     if (isOther || blocks === null || this.raster.isMany(blocks.length)) {
       this.raster.drawAll();
       this.context.putImageData(this.image, 0, 0);

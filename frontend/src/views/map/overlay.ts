@@ -1,10 +1,10 @@
 /** What lies over the map: ref counts in large cells, and the outlines of what is selected, hovered and next to go. */
 
 import type { Picture } from '../../store/picture';
-import { classOf, countOf } from '../../worker/word';
+import { countOf } from '../../worker/word';
 import { MONO } from '../fonts';
-import type { Palette } from '../palette';
 import type { Camera } from './camera';
+import type { Colours } from './colours';
 
 export interface Marks {
   readonly selected: number | null;
@@ -27,14 +27,15 @@ export function drawOverlay(
   context: CanvasRenderingContext2D,
   picture: Picture,
   camera: Camera,
-  palette: Palette,
+  colours: Colours,
   marks: Marks,
   ratio: number,
 ): void {
   const { canvas } = context;
+  const { palette } = colours;
   context.clearRect(0, 0, canvas.width, canvas.height);
   const css = camera.scale / ratio;
-  if (css >= COUNT_FROM) drawLabels(context, picture, camera, palette, ratio, css);
+  if (css >= COUNT_FROM) drawLabels(context, picture, camera, colours, ratio, css);
   const outline = (block: number, colour: string, width: number, outset: number): void => {
     if (block >= picture.size) return;
     const { x, y } = camera.place(block);
@@ -58,11 +59,25 @@ export function drawOverlay(
   }
 }
 
+/** What can be read on the colour of a block. */
+function inkOn(colours: Colours, word: number): string {
+  const { palette } = colours;
+  const place = colours.place(word);
+  if (colours.dim[place] === 1) return palette.faint;
+  if (colours.isState)
+    return [palette.faint, palette['chip-cached-text'], palette['on-active'], palette['on-shared']][place]!;
+  const pixel = colours.pixels[place]!;
+  // What is as light as this to the eye has as much contrast to black as to white.
+  const isLight =
+    0.2126 * (pixel & 255) + 0.7152 * ((pixel >>> 8) & 255) + 0.0722 * ((pixel >>> 16) & 255) > 117;
+  return isLight ? '#000000' : '#ffffff';
+}
+
 function drawLabels(
   context: CanvasRenderingContext2D,
   picture: Picture,
   camera: Camera,
-  palette: Palette,
+  colours: Colours,
   ratio: number,
   css: number,
 ): void {
@@ -77,7 +92,6 @@ function drawLabels(
   const inset = Math.round(Math.min(7, Math.max(2, css * 0.12)) * ratio);
   const counts = `600 ${size}px ${MONO}`;
   const small = `${Math.round(Math.min(11, css * 0.24) * ratio)}px ${MONO}`;
-  const inks = [palette.faint, palette['chip-cached-text'], palette['on-active'], palette['on-shared']];
   for (let row = fromRow; row < toRow; row++) {
     for (let column = fromColumn; column < toColumn; column++) {
       const block = row * columns + column;
@@ -87,8 +101,7 @@ function drawLabels(
       if (count < 2 && !numbers) continue;
       const x = camera.left + column * camera.scale + inset;
       const y = camera.top + row * camera.scale + inset;
-      const kind = classOf(word);
-      context.fillStyle = inks[kind]!;
+      context.fillStyle = inkOn(colours, word);
       if (count > 1) {
         context.font = counts;
         context.fillText(count > 1022 ? '…' : String(count), x, y);

@@ -11,10 +11,11 @@
 
 import type { Picture } from '../../store/picture';
 import { classOf, filledOf } from '../../worker/word';
-import { type Palette, rgb, STATE_COLOURS } from '../palette';
+import { rgb } from '../palette';
 import type { Camera } from './camera';
+import type { Colours } from './colours';
 import { Crowd } from './crowd';
-import type { Scene } from './renderer';
+import { barOf, type Scene } from './renderer';
 
 /** A colour as three numbers of ten bits, so that four can be added: red the lowest. */
 type Wide = number;
@@ -70,12 +71,13 @@ export class Raster {
   private to = 0;
   private edge = 0;
   private bar = 0;
-  private readonly wide = new Int32Array(4);
+  private colours!: Colours;
+  private wide = new Int32Array(0);
   private wideGround: Wide = 0;
-  /** The states' pixels, and those of a bar's full and empty part. */
-  private readonly plain = new Uint32Array(4);
-  private readonly full = new Uint32Array(4);
-  private readonly empty = new Uint32Array(4);
+  /** The pixels of states or shades, and those of a bar's full and empty part. */
+  private plain = new Uint32Array(0);
+  private full = new Uint32Array(0);
+  private empty = new Uint32Array(0);
   private ground = 0;
   private fresh = 0;
   private amount = 0;
@@ -96,16 +98,17 @@ export class Raster {
   }
 
   /** Take the scene of which pixels are drawn from now on. */
-  look({ picture, camera, palette, glow }: Scene): void {
+  look(scene: Scene): void {
+    const { picture, camera, colours, glow } = scene;
     this.picture = picture;
     this.camera = camera;
     this.amount = glow;
-    this.paint(palette);
+    this.paint(colours);
     const { scale, left, gap } = camera;
     const { columns } = camera.grid;
     const { column, inside, near, far, width } = this;
     this.edge = scale - gap;
-    this.bar = scale >= 14 ? Math.max(2, Math.floor(scale * 0.1)) : 0;
+    this.bar = barOf(scene);
     this.from = width;
     this.to = 0;
     const within = (at: number): number => (at >= 0 && at < columns ? at : -1);
@@ -121,20 +124,22 @@ export class Raster {
       this.from = Math.min(this.from, x);
       this.to = x + 1;
     }
-    this.crowd?.look(this.plain, near, far);
+    if (colours.isState) this.crowd?.look(this.plain, near, far);
   }
 
-  private paint(palette: Palette): void {
-    const solid = (name: keyof Palette): number => meanOf(4 * widen(rgb(palette[name])));
-    this.ground = solid('bg');
-    this.fresh = solid('s-new');
-    this.wideGround = widen(rgb(palette.bg));
-    STATE_COLOURS.forEach((name, kind) => {
-      this.wide[kind] = widen(rgb(palette[name]));
-      this.plain[kind] = solid(name);
-      this.full[kind] = mixed(this.plain[kind]!, 0xffffffff, 87);
-      this.empty[kind] = mixed(this.plain[kind]!, this.ground, 108);
-    });
+  private paint(colours: Colours): void {
+    const { bg, 's-new': fresh } = colours.palette;
+    this.ground = meanOf(4 * widen(rgb(bg)));
+    this.fresh = meanOf(4 * widen(rgb(fresh)));
+    this.wideGround = widen(rgb(bg));
+    if (colours === this.colours) return;
+    this.colours = colours;
+    this.plain = colours.pixels.slice();
+    this.wide = Int32Array.from(this.plain, (pixel) =>
+      widen([pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255]),
+    );
+    this.full = this.plain.map((pixel) => mixed(pixel, 0xffffffff, 87));
+    this.empty = this.plain.map((pixel) => mixed(pixel, this.ground, 108));
   }
 
   /** The pixels that may show something of a block; empty where it lies out of sight. */
@@ -161,7 +166,8 @@ export class Raster {
 
   drawAll(): void {
     const { crowd, picture, whole } = this;
-    const isFast = crowd !== null && this.camera.scale < 1 && !this.isMany(picture.litCount);
+    const isFast =
+      crowd !== null && this.colours.isState && this.camera.scale < 1 && !this.isMany(picture.litCount);
     if (!isFast) {
       this.draw(whole);
       return;
@@ -216,6 +222,7 @@ export class Raster {
     isBar: boolean,
   ): boolean {
     const { picture, camera, column, pixels, plain, ground } = this;
+    const { shift, mask } = this.colours;
     const first = row * camera.grid.columns;
     const start = y * this.width;
     let isPlain = true;
@@ -231,7 +238,7 @@ export class Raster {
       }
       const glow = picture.glow[block]!;
       if (glow === 0 && !isBar) {
-        const colour = plain[picture.words[block]! & 3]!;
+        const colour = plain[(picture.words[block]! >>> shift) & mask]!;
         for (; x < end; x++) pixels[start + x] = colour;
         continue;
       }
@@ -258,11 +265,11 @@ export class Raster {
   private cellPixel(x: number, ring: number, block: number, glow: number, isBar: boolean): number {
     const { edge, fresh } = this;
     const word = this.picture.words[block]!;
-    const kind = classOf(word);
-    let colour = this.plain[kind]!;
+    const place = this.colours.place(word);
+    let colour = this.plain[place]!;
     // How full it is says nothing where nobody holds it.
-    const filled = isBar && kind >= 2 ? filledOf(word) : 0;
-    if (filled > 0) colour = (this.inside[x]! < edge * filled ? this.full : this.empty)[kind]!;
+    const filled = isBar && classOf(word) >= 2 ? filledOf(word) : 0;
+    if (filled > 0) colour = (this.inside[x]! < edge * filled ? this.full : this.empty)[place]!;
     if (glow === 0) return colour;
     return mixed(colour, fresh, Math.round((glow / 255) * this.amount * ring * 256));
   }
@@ -298,14 +305,15 @@ export class Raster {
   ): void {
     const { pixels, near, far, wide, fresh } = this;
     const { words, glow } = this.picture;
+    const { shift, mask } = this.colours;
     const most = (256 / 255) * this.amount * 0.7;
     for (let x = from; x < to; x++) {
       const [a, b] = [near[x]!, far[x]!];
       const half =
-        wide[words[upper + a]! & 3]! +
-        wide[words[upper + b]! & 3]! +
-        wide[words[lower + a]! & 3]! +
-        wide[words[lower + b]! & 3]! +
+        wide[(words[upper + a]! >>> shift) & mask]! +
+        wide[(words[upper + b]! >>> shift) & mask]! +
+        wide[(words[lower + a]! >>> shift) & mask]! +
+        wide[(words[lower + b]! >>> shift) & mask]! +
         HALF;
       pixels[start + x] =
         0xff000000 | ((half >>> 2) & 255) | ((half >>> 4) & 0xff00) | ((half >>> 6) & 0xff0000);
@@ -317,7 +325,7 @@ export class Raster {
 
   /** A pixel at the edge of the grid: some of its places may be on the ground. */
   private drawPlaces(x: number, y: number, upper: number, lower: number): void {
-    const { picture, near, far, wide } = this;
+    const { picture, near, far, wide, colours } = this;
     const { columns } = this.camera.grid;
     let sum: Wide = 0;
     let lit = 0;
@@ -325,7 +333,7 @@ export class Raster {
       for (const column of [near[x]!, far[x]!]) {
         const block = row * columns + column;
         const isCell = row >= 0 && column >= 0 && block < picture.size;
-        sum += isCell ? wide[classOf(picture.words[block]!)]! : this.wideGround;
+        sum += isCell ? wide[colours.place(picture.words[block]!)]! : this.wideGround;
         if (isCell) lit = Math.max(lit, picture.glow[block]!);
       }
     }

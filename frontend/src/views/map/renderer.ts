@@ -1,15 +1,17 @@
 /** What draws the memory map, and what it draws: by the GPU where there is one (`webgl.ts`), else by the CPU (`canvas.ts`). */
 
 import type { Picture } from '../../store/picture';
-import { classOf } from '../../worker/word';
-import { type Palette, rgb, STATE_COLOURS } from '../palette';
+import type { Palette } from '../palette';
 import type { Camera } from './camera';
+import type { Colours } from './colours';
 
 /** What the map looks like at one moment. */
 export interface Scene {
   readonly picture: Picture;
   readonly camera: Camera;
   readonly palette: Palette;
+  /** Of the picture's words. */
+  readonly colours: Colours;
   /** How much of the glow is shown: 1, or 0 for a test. */
   readonly glow: number;
 }
@@ -19,7 +21,7 @@ export interface Pixels {
   readonly blocks: number[];
   /** RGBA at the centre of each. */
   readonly rgba: number[][];
-  /** The palette's colour for the state of each. */
+  /** The palette's colour for the state, or the shade, of each. */
   readonly expected: number[][];
 }
 
@@ -30,17 +32,22 @@ export interface Renderer {
   dispose(): void;
 }
 
+/** Device pixels of the bar at the foot of a cell: how full it is shows where cells are large, and their colours are of states. */
+export function barOf({ camera, colours }: Scene): number {
+  return camera.scale >= 14 && colours.isState ? Math.max(2, Math.floor(camera.scale * 0.1)) : 0;
+}
+
 /** The pixel and the expected colour of each block that has a pixel. */
 export function collect(scene: Scene, pixel: (block: number) => number[] | null): Pixels {
-  const { picture, palette } = scene;
-  const colours = STATE_COLOURS.map((name) => [...rgb(palette[name]), 255]);
+  const { picture, colours } = scene;
   const pixels: Pixels = { blocks: [], rgba: [], expected: [] };
   for (let block = 0; block < picture.size; block++) {
     const found = pixel(block);
     if (found === null) continue;
     pixels.blocks.push(block);
     pixels.rgba.push(found);
-    pixels.expected.push(colours[classOf(picture.words[block]!)]!);
+    const due = colours.pixels[colours.place(picture.words[block]!)]!;
+    pixels.expected.push([due & 255, (due >>> 8) & 255, (due >>> 16) & 255, 255]);
   }
   return pixels;
 }

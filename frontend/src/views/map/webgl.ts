@@ -4,7 +4,7 @@
  */
 
 import { type Palette, rgb } from '../palette';
-import { collect, type Pixels, type Renderer, type Scene } from './renderer';
+import { barOf, collect, type Pixels, type Renderer, type Scene } from './renderer';
 import { TEXELS, Texels } from './texels';
 
 const VERTEX = `#version 300 es
@@ -168,9 +168,9 @@ export class WebGlRenderer implements Renderer {
   }
 
   /** Bring the textures up to date; returns the blocks that changed, null: all of them. */
-  private upload({ picture, palette }: Scene): Uint32Array | null {
+  private upload({ picture, colours }: Scene): Uint32Array | null {
     const { gl, texels } = this;
-    const blocks = texels.update(picture, palette, picture.takeDirty());
+    const blocks = texels.update(picture, colours, picture.takeDirty());
     let [low, high] = [0, texels.rows - 1];
     if (texels.rows !== this.rows) {
       this.rows = texels.rows;
@@ -258,7 +258,7 @@ export class WebGlRenderer implements Renderer {
     gl.uniform1f(uniforms.scale, scale);
     gl.uniform1f(uniforms.inverse_, 1 / scale);
     gl.uniform1f(uniforms.edge, scale - gap);
-    gl.uniform1f(uniforms.bar, scale >= 14 ? Math.max(2, Math.floor(scale * 0.1)) : 0);
+    gl.uniform1f(uniforms.bar, barOf(scene));
     gl.uniform1i(uniforms.columns, camera.grid.columns);
     gl.uniform1i(uniforms.count, picture.size);
     gl.uniform1f(uniforms.amount, scene.glow);
