@@ -47,7 +47,7 @@ def main() -> int:
     page = PAGE.read_text()
     told = {
         "tables": [table(*found) for found in sections(page, "Tables")],
-        "questions": [question(*found) for found in sections(page, "Ten questions")],
+        "questions": [question(*found) for found in sections(page, "Worked questions")],
     }
     text = json.dumps(told, indent=1, ensure_ascii=False) + "\n"
     if sys.argv[1:] != ["--check"]:

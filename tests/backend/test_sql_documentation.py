@@ -1,4 +1,4 @@
-"""docs/sql.md: it tells every table and column, and its ten queries run and give what a count in Python gives."""
+"""docs/sql.md: it tells every table and column, and its queries run and give what a count in Python gives."""
 
 import re
 from collections import Counter
@@ -12,6 +12,7 @@ from kvarium.sql.query import Limits, Query
 from kvarium.sql.schema import ENUMS, TABLES
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Admitted, Preempted, SequenceCreated, Submitted, Waiting
+from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import decoded
@@ -109,8 +110,8 @@ def test_the_screen_is_told_what_the_page_says(recorded: tuple[Path, str]) -> No
     assert told["limits"] == {"seconds": 30, "memory_bytes": 1 << 30, "rows": 100_000}
 
 
-def test_there_are_ten() -> None:
-    assert len(QUESTIONS) == PAGE.partition("## Ten questions")[2].count("\n### ") == 10
+def test_each_question_is_read_from_the_page() -> None:
+    assert len(QUESTIONS) == PAGE.partition("## Worked questions")[2].count("\n### ") == 13
 
 
 def test_evictions_by_request(mixed_reader: Reader, events: list[Event], request_of: dict[int, int]) -> None:
@@ -186,6 +187,57 @@ def test_preemptions_and_waits(mixed_reader: Reader, steps: list[Step]) -> None:
     assert {row["victim_of"]: row["tokens"] for row in asked(mixed_reader, "preempted")} == tokens
     reasons = Counter(decision.reason for decision in decisions if isinstance(decision, Waiting))
     assert {row["reason"]: row["times"] for row in asked(mixed_reader, "requests wait")} == reasons
+
+
+def test_how_the_blocks_of_prompts_came_about(mixed_reader: Reader, events: list[Event]) -> None:
+    outcomes: Counter[str] = Counter()
+    copies: Counter[int | None] = Counter()
+    filled: dict[int, Cause] = {}
+    for _, _, kind, block, cause, _, content in events:
+        if cause is Cause.prefix_hit:
+            outcomes["hit"] += 1
+        elif kind is Operation.fill:
+            filled[block] = cause
+        elif kind is Operation.evict:
+            copies[content] -= 1
+        elif kind is Operation.cache:
+            if filled[block] is Cause.prefill:
+                held = copies.get(content)
+                outcomes["never seen" if held is None else "not shared" if held else "evicted"] += 1
+            copies[content] += 1
+    rows = asked(mixed_reader, "hit rate low")
+    assert {row["outcome"]: row["blocks"] for row in rows} == outcomes
+    assert {"hit", "never seen", "evicted"} <= set(outcomes)
+
+
+def test_requests_that_thrash(mixed_reader: Reader, steps: list[Step]) -> None:
+    preempted = [each for step in steps for each in step.decisions if isinstance(each, Preempted)]
+    times = Counter(each.request for each in preempted)
+    rows = asked(mixed_reader, "requests thrash")
+    assert {row["request"]: row["times"] for row in rows} == times
+    assert rows[0]["times"] == max(times.values()) > 1
+
+
+def test_who_holds_blocks_at_the_end(mixed_reader: Reader) -> None:
+    hello, _ = mixed_reader.hello(1)
+    fold = Fold(hello.num_blocks, hello.block_size)
+    for frame in mixed_reader.frames(1):
+        assert fold.apply(decoded(frame.bytes)) == []
+    holding: dict[str, set[int]] = {}
+    held: dict[str, set[tuple[int, int]]] = {}
+    for (sequence, _), table in fold.state.tables.items():
+        request = fold.state.sequences[sequence].request
+        state = fold.state.requests[request].state
+        holding.setdefault(state, set()).add(request)
+        held.setdefault(state, set()).update((request, block) for block in table.values())
+    rows = {row["state"]: row for row in asked(mixed_reader, "anything leaking")}
+    assert sum(row["requests"] for row in rows.values()) == len(fold.state.facts)
+    assert {state: row["holding"] for state, row in rows.items() if row["holding"]} == {
+        state: len(requests) for state, requests in holding.items()
+    }
+    assert {state: row["blocks"] for state, row in rows.items() if row["blocks"]} == {
+        state: len(pairs) for state, pairs in held.items()
+    }
 
 
 def test_a_life_of_a_block(mixed_reader: Reader, events: list[Event]) -> None:

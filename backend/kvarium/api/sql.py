@@ -35,7 +35,7 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
 
 @router.get("/sql")
 async def guide() -> Response:
-    """What can be asked: the tables with their columns, ten worked questions (those of docs/sql.md), and the limits."""
+    """What can be asked: the tables with their columns, the worked questions of docs/sql.md, and the limits."""
     return JSON(_guide())
 
 
