@@ -67,9 +67,10 @@ format: setup ## let ruff and Biome rewrite what they can
 	@.venv/bin/ruff format --quiet .
 	@cd frontend && npx biome check --write .
 
-types: setup ## frontend/src/ledger/generated from kvarium_ledger, and the screen's guide to SQL from docs/sql.md
+types: setup ## frontend/src/ledger/generated from kvarium_ledger, the screen's guide to SQL from docs/sql.md, docs/keys.md from the keys
 	@scripts/generate-types.sh frontend/src/ledger/generated
 	@.venv/bin/python scripts/sql_guide.py
+	@cd frontend && npx vitest run --update --silent src/store/commands.test.ts
 
 lock: ## resolve every version anew: requirements/constraints.txt and frontend/package-lock.json
 	@$${PYTHON:-python3} scripts/lock.py

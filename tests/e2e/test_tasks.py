@@ -1,0 +1,163 @@
+"""docs/tasks.md: its questions are answered by the keys that it names, and the answers are those of the records."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from kvarium_ledger.operations import Cause, Operation
+from tests.backend.server_process import ServerProcess, process
+from tests.e2e.behind import Truth
+from tests.e2e.conftest import Pages, Recording
+from tests.e2e.page import light, ready, until
+
+pytestmark = pytest.mark.e2e
+
+STATES = re.compile(r"finished|aborted|refused|running|waiting|preempted")
+
+
+@pytest.fixture(scope="module")
+def viewing(recording: Recording) -> Iterator[ServerProcess]:
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        yield server.wait_ready()
+
+
+@pytest.fixture(scope="module")
+def truth(recording: Recording) -> Truth:
+    return Truth(recording, {recording.steps - 1})
+
+
+@pytest.fixture
+def page(viewing: ServerProcess, recording: Recording, open_page: Pages) -> Page:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100", timezone_id="UTC")
+    ready(page)
+    return page
+
+
+def answered(page: Page, question: str) -> Locator:
+    """The rows of the answer to a worked question, asked as the page says."""
+    page.keyboard.press("9")
+    query = page.get_by_role("textbox", name="SQL query")
+    expect(query).to_be_focused()
+    page.get_by_label("Worked questions").select_option(label=question)
+    expect(query).to_have_value(re.compile(re.escape(question)))
+    expect(query).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    rows = page.locator(".answer tr.row")
+    expect(rows.first).to_be_visible(timeout=60_000)
+    return rows
+
+
+def cells(rows: Locator) -> list[list[str]]:
+    """The text of each cell, digits without the spaces between groups of them."""
+    found: list[list[str]] = rows.evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.replace(/\\u202f/g, '')))"
+    )
+    return found
+
+
+def test_why_the_hit_rate_is_low(page: Page, truth: Truth) -> None:
+    outcomes: Counter[str] = Counter()
+    copies: Counter[int] = Counter()
+    filled: dict[int, int] = {}
+    for event in truth.events:
+        kind, content = event["kind"], event["value"]
+        if event["cause"] == Cause.prefix_hit and isinstance(kind, int):
+            outcomes["hit"] += 1
+        elif kind == Operation.fill:
+            filled[event["block"]] = event["cause"]
+        elif kind == Operation.evict:
+            copies[content] -= 1
+        elif kind == Operation.cache:
+            if filled[event["block"]] == Cause.prefill:
+                seen = content in copies
+                outcomes["not shared" if copies[content] else "evicted" if seen else "never seen"] += 1
+            copies[content] += 1
+    rows = cells(answered(page, "Why is the hit rate low?"))
+    assert {outcome: int(blocks) for outcome, blocks, _ in rows} == outcomes
+
+
+def test_which_requests_thrash(page: Page, truth: Truth) -> None:
+    times: Counter[int] = Counter()
+    tokens: Counter[int] = Counter()
+    for event in truth.events:
+        if isinstance(event["kind"], dict) and event["kind"]["kind"] == "preempted":
+            times[event["kind"]["request"]] += 1
+            tokens[event["kind"]["request"]] += event["kind"]["tokens"]
+    worst = sorted(times, key=lambda request: (-times[request], -tokens[request], request))[:5]
+    rows = answered(page, "Which requests thrash?")
+    assert [(int(row[0]), int(row[2]), int(row[3])) for row in cells(rows)] == [
+        (request, times[request], tokens[request]) for request in worst
+    ]
+    rows.first.get_by_role("button").first.click()
+    expect(page.locator(".inspector .big").first).to_contain_text(f"r{worst[0]}")
+
+
+def test_what_happened_at_a_wall_clock_time(page: Page, recording: Recording, truth: Truth) -> None:
+    start = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=recording.hello.utc_us)
+    # Just behind the middle of the session, to a hundredth of a second.
+    moment = start + timedelta(microseconds=truth.steps[recording.steps // 2].sealed / 1000)
+    typed = f"{moment:%H:%M:%S}.{moment.microsecond // 10_000 + 1:02d}"
+    if typed.endswith(".100"):
+        pytest.skip("a hundredth of a second that is the next second's")
+    hundredth = moment.replace(microsecond=0) + timedelta(milliseconds=10 * int(typed[-2:]))
+    sealed = (hundredth - start) / timedelta(microseconds=1) * 1000
+    expected = max(step.step for step in truth.steps if step.sealed <= sealed)
+    page.keyboard.press("g")
+    expect(page.get_by_label("Go to a step")).to_be_focused()
+    page.keyboard.type(typed)
+    page.keyboard.press("Enter")
+    until(page, "step => window.kvarium.position().step === step", expected)
+    page.keyboard.press("5")
+    # The list stands at the view: the last event of that step holds, the next one does not yet.
+    until(
+        page,
+        """step => {
+          const events = window.kvarium.shown().events;
+          return events !== null && !events.looking && events.now > 0 && events.rows[events.now - 1].step === step;
+        }""",
+        expected,
+    )
+    last = truth.events[truth.behind(truth.steps[expected].record) - 1]
+    shown = page.evaluate("(({ rows, now }) => rows[now - 1])(window.kvarium.shown().events)")
+    assert (shown["op"], shown["index"]) == (last["op"], last["index"])
+
+
+def test_whether_anything_is_leaking(page: Page, recording: Recording, truth: Truth) -> None:
+    fold = truth.fold(recording.steps - 1)
+    held = {fold.state.sequences[sequence].request for sequence, _ in fold.state.tables}
+    assert held <= set(fold.state.requests), "a request that has ended holds blocks: this recording leaks"
+    rows = cells(answered(page, "Is anything leaking?"))
+    assert all(STATES.fullmatch(row[0]) for row in rows)
+    assert sum(int(row[1]) for row in rows) == len(truth.facts)
+    ended = {row[0]: row[2:] for row in rows if row[0] in ("finished", "aborted", "refused")}
+    assert "finished" in ended
+    assert all(found == ["0", "0"] for found in ended.values())
+    assert sum(int(row[2]) for row in rows) == len(held)
+    assert light(page)["colour"] == "green"
+
+
+def test_who_evicted_a_block(page: Page, recording: Recording, truth: Truth) -> None:
+    last = [event for event in truth.events if event["kind"] == Operation.evict][-1]
+    page.keyboard.press("End")
+    until(page, "step => window.kvarium.position().step === step", recording.steps - 1)
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Commands")
+    expect(palette.get_by_role("combobox")).to_be_focused()
+    page.keyboard.type(f"block {last['block']}")
+    expect(palette.get_by_role("option").first).to_contain_text(str(last["block"]))
+    page.keyboard.press("Enter")
+    expect(page.locator(".inspector .big").first).to_contain_text(f"{last['block']}#")
+    # Newest first: the uppermost eviction in its life.
+    eviction = page.locator(".inspector .life .line").filter(has=page.locator(".k-evict")).first
+    expect(eviction.locator(".step")).to_have_text(f"{last['step']:,}".replace(",", "\u202f"))
+    expect(eviction.locator(".who")).to_have_text(last["label"])
+    eviction.locator(".who").click()
+    until(
+        page,
+        "label => document.querySelectorAll('.inspector .big')[1]?.innerText.startsWith(label)",
+        last["label"].split(".")[0],
+    )
