@@ -147,11 +147,11 @@ test('what is drawn block by block is what is drawn at once, with glow and bars'
 
 test('cells of which many glow look as if each pixel were drawn for itself', () => {
   fc.assert(
-    fc.property(frames, ({ blocks, width, height, zoom, seed }) => {
-      const scene = sceneOf(blocks, width, height, zoom);
+    fc.property(frames, ({ blocks, width, height, zoom, colouring, seed }) => {
+      const scene = sceneOf(blocks, width, height, zoom, colouring);
       const roll = dice(seed);
       const glow = Uint32Array.from({ length: blocks }, () => roll(blocks));
-      change(scene.picture, wordsOf(blocks, roll), glow);
+      change(scene, wordsOf(blocks, colouring, roll), glow);
       const [atOnce, singly] = [new Raster(width, height, blocks), new Raster(width, height, blocks)];
       for (const raster of [atOnce, singly]) raster.look(scene);
       atOnce.drawAll();
