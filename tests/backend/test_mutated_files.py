@@ -1,7 +1,7 @@
 """Recordings that something or someone changed, read by the commands: see ``tests.backend.file_mutations``.
 
-In the full form 10,000 mutated records (``test_mutated_frames``) and 6,000 files: 1,000 here, each given to a query, an export and
-the verification, and 5,000 that are imported (``test_inspection``); in the small one 500 records and 560 files.
+In the full form 10,000 mutated records (``test_mutated_frames``) and 4,000 files: 1,000 here, each given to a query, an export and
+the verification, and 3,000 that are imported (``test_inspection``); in the small one 500 records and 560 files.
 """
 
 from pathlib import Path

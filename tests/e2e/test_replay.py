@@ -27,7 +27,7 @@ def test_scrubbing_gives_exactly_the_state_of_the_python_fold(
     steps = [
         0,
         recording.steps - 1,
-        *(rng.randrange(recording.steps) for _ in range(10 if size == "small" else 100)),
+        *(rng.randrange(recording.steps) for _ in range(10 if size == "small" else 40)),
     ]
     for step in steps:
         seek(page, step)

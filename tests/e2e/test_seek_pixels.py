@@ -61,7 +61,7 @@ def test_what_a_random_seek_draws_is_the_state_of_the_python_fold(
     viewing: ServerProcess, long: Recording, open_page: Pages, rng: random.Random, size: str
 ) -> None:
     # From the beginning to the end at once: what lies there can't be here yet.
-    steps = [long.steps - 1, *(rng.randrange(long.steps) for _ in range(3 if size == "small" else 60))]
+    steps = [long.steps - 1, *(rng.randrange(long.steps) for _ in range(3 if size == "small" else 40))]
     expected = states_after(long, set(steps))
     page = open_page(f"{viewing.url}/?session={long.session}&step=0")
     ready(page)

@@ -25,7 +25,7 @@ Run = tuple[list[list[list[int]]], Counter[tuple[str, str]]]
 
 def run(model: PreTrainedModel, backend: Backend, kv_dtype: torch.dtype | None, size: str) -> Run:
     """Answers, and the operations on blocks, where prompts come in chunks and share blocks, fork, copy and preempt one another."""
-    blocks, max_tokens = (24, 30) if size == "full" else (9, 6)
+    blocks, max_tokens = (20, 16) if size == "full" else (9, 6)
     paged = Paged(model, num_blocks=blocks, block_size=8, budget=20, kv_dtype=kv_dtype, backend=backend)
     # What was never written is no number in any dtype.
     movable(paged.runner.cache.pool).fill_(0x7F if kv_dtype == FP8 else torch.nan)
@@ -72,9 +72,7 @@ def few(kind: str, size: str) -> PreTrainedModel:
     [
         ("gemma2", None),
         ("llama", FP8),
-        pytest.param("gemma2", FP8, marks=pytest.mark.slow),
         pytest.param("gpt2", None, marks=pytest.mark.slow),
-        pytest.param("llama", None, marks=pytest.mark.slow),
         pytest.param("mistral", FP8, marks=pytest.mark.slow),
     ],
 )
@@ -89,8 +87,10 @@ def test_a_trained_models_tokens_are_those_of_torch(
     shared_data: Callable[[str], Path], kv_dtype: torch.dtype | None, size: str
 ) -> None:
     model = load_llama2c(shared_data("stories260K.bin"))
-    if size == "full" and kv_dtype is None:  # five layers of four heads: with FP8 it is a small llama
-        check(model, kv_dtype, size)
+    if size == "full" and kv_dtype is None:
+        check(
+            model, kv_dtype, "small"
+        )  # of five layers with four heads each: the large one is the small models'
     asked, length = [BOS, 403, 407, 261], 60 if size == "full" else 4
     told = Paged(model, num_blocks=32, kv_dtype=kv_dtype, backend="triton").greedy([asked], length)
     assert told == Paged(model, num_blocks=32, kv_dtype=kv_dtype).greedy([asked], length)
