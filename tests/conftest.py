@@ -7,6 +7,7 @@ collected, as its files import torch, and others that are marked are skipped.
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import random
 import re
@@ -124,6 +125,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
             terminalreporter.line(f"{count:5d}  {reason}")
     told = os.environ.get("KVARIUM_TEST_SUMMARY")
     if told:
+        seconds: Counter[str] = Counter()
+        for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid.partition("::")[0]] += report.duration
+        terminalreporter.section("longest files (tests/longest.py)")
+        for name, took in seconds.most_common(25):
+            terminalreporter.line(f"{took:5.0f} s  {name}")
         parts, _ = terminalreporter.build_summary_stats_line()
         counts = ", ".join(text for text, _ in parts if "deselected" not in text) or "no tests"
         lines = [counts, *(f"  {count:5d}  {reason}" for reason, count in reasons.most_common())]

@@ -4,7 +4,8 @@
     the other       Triton's engine ──────│ the kills ────────────│ · · · short ones · · │
 
 Two processes share the tests file by file (``scripts/test.sh``), each takes the next when it is done: begun last, a long one would
-run alone. A file that isn't here takes some seconds. These figures only order: a wrong one costs time, nothing else.
+run alone. A file that isn't here takes some seconds. These figures only order: a wrong one costs time, nothing else. A run of
+``scripts/test.sh`` tells at its end what its longest files took.
 """
 
 from typing import Final
@@ -25,6 +26,9 @@ SECONDS: Final[dict[str, dict[str, int]]] = {
         "tests/e2e/test_soak.py": 20,
         "tests/model/test_triton_engine.py": 20,
         "tests/model/test_beam.py": 20,
+        "tests/oracle/test_scheduler.py": 15,
+        "tests/oracle/test_vllm_ledger.py": 10,
+        "tests/oracle/test_free_order.py": 10,
     },
     "full": {
         "tests/model/test_triton_engine.py": 300,
@@ -55,5 +59,9 @@ SECONDS: Final[dict[str, dict[str, int]]] = {
         "tests/backend/test_limits.py": 25,
         "tests/model/test_hub.py": 25,
         "tests/model/test_fetch.py": 25,
+        "tests/oracle/test_scheduler.py": 60,
+        "tests/oracle/test_vllm_ledger.py": 30,
+        "tests/oracle/test_free_order.py": 25,
+        "tests/oracle/test_kv_cache_manager.py": 15,
     },
 }
