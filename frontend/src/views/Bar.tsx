@@ -123,7 +123,9 @@ function LightPill() {
       data-testid="light"
     >
       <i aria-hidden="true" />
-      {waits ? text.light.waiting : text.light[colour]}
+      <span class={waits || colour === 'red' ? '' : 'word'}>
+        {waits ? text.light.waiting : text.light[colour]}
+      </span>
     </span>
   );
 }

@@ -49,7 +49,7 @@ export function EngineControl() {
   const isHeld = held.value;
   return (
     <div class={`engine ${isHeld ? 'held' : ''}`} role="toolbar" aria-label={text.keys.groups.engine}>
-      <span>{isHeld ? text.bar.engineHeld : text.bar.engineRuns}</span>
+      <span class="word">{isHeld ? text.bar.engineHeld : text.bar.engineRuns}</span>
       <button
         type="button"
         title={isHeld ? text.bar.releaseTitle : text.bar.holdTitle}

@@ -91,7 +91,7 @@ export function Transport() {
         <svg viewBox="0 0 12 12" aria-hidden="true">
           <path d="M2 2l5.5 4L2 10zM10 2v8" />
         </svg>
-        {live ? text.bar.follow : text.bar.end}
+        <span class="word">{live ? text.bar.follow : text.bar.end}</span>
       </button>
       <PaceMenu />
       {stalled && (
