@@ -7,7 +7,7 @@ const n = integer;
 
 export const colouring = {
   label: 'Colour the map by',
-  title: 'By what the map is coloured (c, C)',
+  title: 'By what the map is coloured (v, V)',
   names: {
     state: 'state',
     refs: 'ref count',
