@@ -31,6 +31,12 @@ SHARED_BLOCK = """async () => {
   const shared = state.count.map((count, block) => [count, state.filled[block], block]).filter(([count]) => count > 1);
   return (shared.sort((a, b) => b[0] - a[0])[0] ?? [0, 0, 0])[2];
 }"""
+BUSY = """() => {
+  const { series, position } = window.kvarium.shown('series', 'position');
+  const found = series.preempted.findLastIndex((count) => count > 0);
+  return found < 0 ? position.step : series.from + series.per * found;
+}"""
+"""The last step that is shown in which a request was preempted: the pool is full then, and somebody waits."""
 RUNNING = """async () => {
   const { requests } = await window.kvarium.state();
   return (requests.find(([, state]) => state === 'running') ?? requests[0] ?? [0])[0];
@@ -60,7 +66,7 @@ def events(page: Page) -> None:
     field.press("Escape")
     until(
         page,
-        "window.kvarium.shown().events?.looking === false && window.kvarium.shown().events.rows.length > 0",
+        "(({ events }) => events?.looking === false && events.rows.length > 0)(window.kvarium.shown('events'))",
     )
 
 
@@ -68,7 +74,7 @@ def tree(page: Page) -> None:
     """The prefix tree, its texts there."""
     page.keyboard.press("4")
     expect(page.get_by_role("treeitem").first).to_be_visible()
-    until(page, "window.kvarium.shown().tree?.rows.every(row => !row.isLoading)")
+    until(page, "window.kvarium.shown('tree').tree?.rows.every(row => !row.isLoading)")
 
 
 def sql(page: Page) -> None:
@@ -248,7 +254,9 @@ def main() -> None:
         until(page, "steps => window.kvarium.position().step >= steps", STEPS, timeout=300)
         page.keyboard.press("Space")
         until(page, "window.kvarium.position().mode === 'at'")
-        step = page.evaluate("window.kvarium.position().step")
+        until(page, "window.kvarium.shown('series').series?.filling === false")
+        step = page.evaluate(BUSY)
+        page.evaluate("step => window.kvarium.seek(step)", step)
         session = page.evaluate("new URLSearchParams(location.search).get('session')")
         shown = views(page.evaluate(SHARED_BLOCK), page.evaluate(RUNNING))
         page.close()

@@ -11,7 +11,7 @@
  *     kvarium.mapShown()         { record, step, next, settled, verified, frame }: of which step the map on the canvas is,
  *                                which block it frames, whether the view stood there and its digest was compared, and the
  *                                time of the animation frame that drew it
- *     kvarium.shown()            what stands behind each view, as the page was told it last: { map, tables, queue, tree, … }
+ *     kvarium.shown(...names)    what stands behind each view, as the page was told it last: { map, tables, queue, tree, … }
  *     kvarium.select(what)       select { block }, { sequence }, { request }, a block beside one of these, or nothing
  *     await kvarium.bases()      { kept, left }: how many states the page has that a seek can tell the changes since, and
  *                                how many of a long recording it is yet to fetch
@@ -26,7 +26,7 @@ import type { PlainState } from './ledger/plain';
 import { follow, jumpTo } from './store/clock';
 import { ask, lanes, light, position, whenDrawn } from './store/ledger';
 import { NOTHING, type Selection, selection } from './store/selection';
-import { type ShownState, shownState } from './store/shown';
+import { type ShownName, type ShownState, shownState } from './store/shown';
 import { chipsIn, type ShownChip } from './views/ChipSheet';
 import { mapPixels, mapShown, type Shown } from './views/map/MemoryMap';
 import type { Pixels } from './views/map/renderer';
@@ -45,7 +45,7 @@ export interface Hook {
   follow(): void;
   light(): Light;
   position(): Position;
-  shown(): ShownState;
+  shown(...names: ShownName[]): ShownState;
   select(what: Partial<Selection>): void;
   bases(): Promise<BasesKept>;
   chips(element: Element): ShownChip[];

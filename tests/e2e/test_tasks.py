@@ -52,9 +52,9 @@ def answered(page: Page, question: str) -> Locator:
 
 
 def cells(rows: Locator) -> list[list[str]]:
-    """The text of each cell, digits without the spaces between groups of them."""
+    """The text of each cell that has one, digits without the spaces between groups of them."""
     found: list[list[str]] = rows.evaluate_all(
-        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.replace(/\\u202f/g, '')))"
+        "rows => rows.map(row => [...row.cells].map(cell => cell.innerText.replace(/\\u202f/g, '')).filter(Boolean))"
     )
     return found
 
@@ -98,14 +98,18 @@ def test_which_requests_thrash(page: Page, truth: Truth) -> None:
 
 def test_what_happened_at_a_wall_clock_time(page: Page, recording: Recording, truth: Truth) -> None:
     start = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=recording.hello.utc_us)
-    # Just behind the middle of the session, to a hundredth of a second.
-    moment = start + timedelta(microseconds=truth.steps[recording.steps // 2].sealed / 1000)
-    typed = f"{moment:%H:%M:%S}.{moment.microsecond // 10_000 + 1:02d}"
-    if typed.endswith(".100"):
-        pytest.skip("a hundredth of a second that is the next second's")
-    hundredth = moment.replace(microsecond=0) + timedelta(milliseconds=10 * int(typed[-2:]))
-    sealed = (hundredth - start) / timedelta(microseconds=1) * 1000
-    expected = max(step.step for step in truth.steps if step.sealed <= sealed)
+
+    def step_at(moment: datetime) -> int:
+        since = (moment - start) / timedelta(microseconds=1) * 1000
+        return max(step.step for step in truth.steps if step.sealed <= since)
+
+    # A hundredth of a second just before which nothing was sealed: the page's clock goes by whole milliseconds.
+    middle = start + timedelta(microseconds=truth.steps[recording.steps // 2].sealed / 1000)
+    moment = middle.replace(microsecond=middle.microsecond // 10_000 * 10_000) + timedelta(milliseconds=10)
+    while step_at(moment - timedelta(milliseconds=2)) != step_at(moment):
+        moment += timedelta(milliseconds=10)
+    expected = step_at(moment)
+    typed = f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 10_000:02d}"
     page.keyboard.press("g")
     expect(page.get_by_label("Go to a step")).to_be_focused()
     page.keyboard.type(typed)
@@ -116,13 +120,13 @@ def test_what_happened_at_a_wall_clock_time(page: Page, recording: Recording, tr
     until(
         page,
         """step => {
-          const events = window.kvarium.shown().events;
+          const { events } = window.kvarium.shown('events');
           return events !== null && !events.looking && events.now > 0 && events.rows[events.now - 1].step === step;
         }""",
         expected,
     )
     last = truth.events[truth.behind(truth.steps[expected].record) - 1]
-    shown = page.evaluate("(({ rows, now }) => rows[now - 1])(window.kvarium.shown().events)")
+    shown = page.evaluate("(({ rows, now }) => rows[now - 1])(window.kvarium.shown('events').events)")
     assert (shown["op"], shown["index"]) == (last["op"], last["index"])
 
 

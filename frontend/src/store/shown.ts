@@ -38,7 +38,8 @@ const TOLD = {
   marked,
 } as const;
 
-export type ShownState = Record<keyof typeof TOLD | 'map', unknown>;
+export type ShownName = keyof typeof TOLD | 'map';
+export type ShownState = Partial<Record<ShownName, unknown>>;
 
 function plain(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return Array.from(value as Uint32Array);
@@ -47,8 +48,10 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
 }
 
-/** `map` is a word a block, as `worker/word.ts` packs it. */
-export function shownState(): ShownState {
-  const told = Object.entries(TOLD).map(([name, { value }]) => [name, plain(value)]);
-  return { ...Object.fromEntries(told), map: plain(picture.words) };
+/** Of what is named; of all where nothing is. `map` is a word a block, as `worker/word.ts` packs it. */
+export function shownState(...names: ShownName[]): ShownState {
+  const wanted = names.length > 0 ? names : [...(Object.keys(TOLD) as (keyof typeof TOLD)[]), 'map' as const];
+  return Object.fromEntries(
+    wanted.map((name) => [name, plain(name === 'map' ? picture.words : TOLD[name].value)]),
+  );
 }

@@ -120,7 +120,7 @@ export function KeysAndValues({ answer }: { readonly answer: BlockAnswer }) {
   return (
     <section class="device" aria-label={words.title}>
       <div class="head">
-        <h3>{words.title}</h3>
+        <h2>{words.title}</h2>
         {isLive.value && (
           <>
             <select
