@@ -70,7 +70,7 @@ format: setup ## let ruff and Biome rewrite what they can
 types: setup ## frontend/src/ledger/generated from kvarium_ledger, the screen's guide to SQL from docs/sql.md, docs/keys.md from the keys
 	@scripts/generate-types.sh frontend/src/ledger/generated
 	@.venv/bin/python scripts/sql_guide.py
-	@cd frontend && npx vitest run --update --silent src/store/commands.test.ts
+	@cd frontend && npx vitest run src/store/commands.test.ts --update >/dev/null
 
 lock: ## resolve every version anew: requirements/constraints.txt and frontend/package-lock.json
 	@$${PYTHON:-python3} scripts/lock.py
