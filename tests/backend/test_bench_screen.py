@@ -36,6 +36,7 @@ def test_the_small_bench_tells_all_that_is_asked_for(tmp_path: Path, chromium_pa
     assert 50 < found["initial_kb"] <= 300
     assert found["scrub_requests"] == 0
     assert is_ordered(found["change_ms"])
+    assert is_ordered(found["biography_ms"])
     assert len(found["heap_mb"]) == 2 and min(found["heap_mb"]) > 1
     assert found["recording"]["blocks"] == SIZES["small"].blocks
     assert f"{live['operations_per_s']:,} operations/s" in table(found)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _STEPS_BACK = 20
 _CHANGES = 20
+_BLOCKS = 20
 
 _OPENED = """() => {
   let resolve;
@@ -40,6 +41,21 @@ _WEIGHT = """() => [...performance.getEntriesByType('navigation'), ...performanc
   .filter(({ name }) => !new URL(name).pathname.startsWith('/api/'))
   .reduce((bytes, { encodedBodySize }) => bytes + encodedBodySize, 0)"""
 
+_BIOGRAPHY = """block => new Promise((resolve) => {
+  const began = performance.now();
+  window.kvarium.select({ block });
+  const look = () => {
+    const told = window.kvarium.shown('block').block;
+    const list = told?.block === block ? told.biography : null;
+    // In the frame after the one in which it was drawn: it has been seen then.
+    if (list !== null && (list.complete || list.now >= 200))
+      requestAnimationFrame(() => resolve(performance.now() - began));
+    else if (performance.now() - began > 10000) resolve(null);
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
+
 _PRESSED = """key => new Promise((resolve) => {
   const before = window.kvarium.mapShown();
   const began = performance.now();
@@ -57,12 +73,14 @@ _PRESSED = """key => new Promise((resolve) => {
 
 class Opened(NamedTuple):
     """``scrub_requests``: what was asked of the server while the view moved within what was loaded; ``change_ms`` is of
-    previous and next change of a selected block."""
+    previous and next change of a selected block, ``biography_ms`` from the selection of a block until what happened to it is
+    in the inspector, as far as it is loaded."""
 
     open_ms: float
     initial_kb: float
     scrub_requests: int
     change_ms: dict[str, float] | None
+    biography_ms: dict[str, float] | None
 
 
 def measure_opening(file: Path, session: str, block: int) -> Opened:
@@ -81,7 +99,11 @@ def measure_opening(file: Path, session: str, block: int) -> Opened:
         page.evaluate(READY, ANSWER_SECONDS)
         page.wait_for_timeout(1000)
         return Opened(
-            round(open_ms), round(weight / 1000, 1), _scrub(page), _changes(page, f"{address}&block={block}")
+            round(open_ms),
+            round(weight / 1000, 1),
+            _scrub(page),
+            _changes(page, f"{address}&block={block}"),
+            _biographies(page, block),
         )
 
 
@@ -119,3 +141,23 @@ def _changes(page: "Page", address: str) -> dict[str, float] | None:
     while len(times) < _CHANGES and (took := page.evaluate(_PRESSED, "[")) is not None:
         times.append(took)
     return percentiles(times) if times else None
+
+
+def _biographies(page: "Page", block: int) -> dict[str, float] | None:
+    """ms until the biography of a block is there, of blocks all over the pool: 200 rows, or all that is loaded.
+
+    None: one did not come within ten seconds.
+    """
+    page.keyboard.press("End")
+    page.evaluate(READY, ANSWER_SECONDS)
+    pool = int(
+        page.evaluate("Object.values(window.kvarium.shown('usage').usage).reduce((sum, each) => sum + each)")
+    )
+    times: list[float] = []
+    for at in range(_BLOCKS):
+        took = page.evaluate(_BIOGRAPHY, (block + 1 + at * pool // _BLOCKS) % pool)
+        if took is None:
+            return None
+        times.append(took)
+        page.evaluate(READY, ANSWER_SECONDS)
+    return percentiles(times)

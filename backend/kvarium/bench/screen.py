@@ -69,6 +69,7 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
         "initial_kb": None,
         "scrub_requests": None,
         "change_ms": None,
+        "biography_ms": None,
         "heap_mb": None,
         "recording": None,
     }
@@ -153,6 +154,7 @@ def table(found: Mapping[str, Any]) -> str:
         ("weight", amount(found["initial_kb"], " kB, compressed")),
         ("scrubbing", amount(found["scrub_requests"], " requests")),
         ("previous change", told(change)),
+        ("biography", told(found["biography_ms"])),
         ("memory", "not measured" if heap is None else " → ".join(f"{each:g}" for each in heap) + " MB"),
     ]
     return "\n".join(f"{name:<17} {value}" for name, value in rows)
