@@ -160,7 +160,9 @@ class Process:
     def _wait_for_backend(self, link: Link) -> None:
         began = time.monotonic()
         told = False
-        while not link.connected.wait(0.1) and self.stop_reason is None:
+        while self.stop_reason is None:
+            if link.connected.wait(0.1):
+                return  # it may be broken again by now: then it comes back by itself, or has failed, which the loop sees
             waited = time.monotonic() - began
             if link.rejected is not None or link.failed is not None:
                 link.close(timeout=0.0)
@@ -172,9 +174,8 @@ class Process:
             if waited > WAITING_S and not told:
                 told = True
                 _say(f"waiting for the backend at {self.options.connect}, {CONNECT_S:.0f} s at most")
-        if not link.connected.is_set():
-            link.close(timeout=0.0)
-            raise self._nothing_recorded(link)
+        link.close(timeout=0.0)
+        raise self._nothing_recorded(link)
 
     def _loop(self, began: float) -> None:
         engine, workload, steering, link = self.engine, self.workload, self.steering, self.link

@@ -7,12 +7,14 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kvarium_engine import process
+from kvarium_engine.errors import LinkFailedError
 from kvarium_engine.options import BOUNDS, Options
 from kvarium_ledger.decisions import Aborted, Finished, Preempted
 from kvarium_ledger.records import Control, Gap, Keyframe, Step, Text
@@ -288,6 +290,33 @@ def test_a_link_that_fails_ends_the_engine_with_one_line(
     assert err.count("\n") == 1
     assert err.startswith("kvarium engine: a fault of the engine's own (kvarium-")
     assert "OverflowError: int too big" in err
+
+
+def test_a_link_that_fails_as_soon_as_it_is_there_is_told_as_one_that_failed(
+    backend: StubBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine's thread wakes when the link is there, and looks at it when it has failed already."""
+
+    def broken(*args: object, **more: object) -> None:
+        raise OverflowError("int too big")
+
+    monkeypatch.setattr("kvarium_ledger.link.Outbox.take", broken)
+    monkeypatch.setattr(signal, "signal", lambda *args: None)
+    run = process.Process(Options(connect=backend.url, token=TOKEN, lossless=True))
+    link = run.link
+    assert link is not None
+    woken = link.connected.wait
+
+    def late(timeout: float) -> bool:
+        came = woken(timeout)
+        deadline = time.monotonic() + 60
+        while came and link.failed is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return came
+
+    monkeypatch.setattr(link.connected, "wait", late)
+    with pytest.raises(LinkFailedError, match="OverflowError: int too big"):
+        run.run()
 
 
 def test_a_fault_is_one_line_and_a_traceback_when_asked(
