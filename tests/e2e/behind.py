@@ -36,6 +36,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE, Operation
 from kvarium_ledger.records import Keyframe, RequestState, Step
 from tests.e2e.conftest import Recording
+from tests.e2e.page import THROTTLE
 from tests.plain_state import plain_tree
 
 Plain = dict[str, Any]
@@ -481,7 +482,7 @@ def check_state(page: Page, behind: Behind) -> None:
 
 def wait_looked_up(page: Page, checks: Mapping[str, Callable[[Plain], None]]) -> None:
     """Wait until each check, by what it is of, finds what it must in what is shown; the last difference is raised."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 20 * THROTTLE
     for names, check in checks.items():
         while True:
             try:

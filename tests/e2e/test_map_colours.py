@@ -16,7 +16,7 @@ from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import Step
 from tests.backend.server_process import process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import classes, pixels, ready, seek, until
+from tests.e2e.page import classes, pixels, ready, seek, settled, until
 
 pytestmark = pytest.mark.e2e
 
@@ -135,7 +135,7 @@ def test_each_colouring_of_the_map_is_that_of_the_python_fold(
                 for block, shade in enumerate(shades):
                     colours.setdefault(shade, set()).add(read[block])
                 assert all(len(found) == 1 for found in colours.values()), (colouring, step, colours)
-                counts, told = Counter(shades), legend(page)
+                counts, told = Counter(shades), settled(page, lambda: legend(page), 0.1)
                 if colouring == "owner":
                     assert told.items() <= ({"free": 0, "cached, free": 0} | dict(counts)).items(), (
                         step,
