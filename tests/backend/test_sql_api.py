@@ -30,6 +30,12 @@ def viewing(
         yield server, recorded[1]
 
 
+@pytest.fixture(autouse=True)
+def _slow_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a machine is busy, the process that asks takes longer to start than a person should wait for it."""
+    monkeypatch.setattr(api, "_STARTS_SECONDS", 60.0)
+
+
 def post(server: RunningServer, session: str, sql: str, **more: Any) -> httpx2.Response:
     return server.http.post(f"/api/sessions/{session}/sql", json={"sql": sql} | more)
 

@@ -149,9 +149,10 @@ def test_three_samples_share_the_prompts_blocks_and_a_click_selects_them_everywh
     card.locator(".voice").nth(1).locator(".title .link").click()
     expect(card.locator(".voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
     expect(page.locator(".inspector .conversation .voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
-    # Held, as what grows above a chip moves it.
+    # Held and brought into sight, as what grows above a chip moves it.
     typed(page).press("Escape")
     hold(page)
+    voice.get_by_role("img", name="blocks").scroll_into_view_if_needed()
     shared = next(chip for chip in chips(voice) if chip["shared"])
     expect(voice.get_by_role("img", name="blocks")).to_have_accessible_name(
         re.compile(rf"\b{shared['block']}\b")
