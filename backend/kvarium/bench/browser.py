@@ -41,6 +41,7 @@ _READ_AHEAD_SECONDS = 20.0
 _REST_SECONDS = 0.3
 """Between two seeks: on the place of the last one, or on that of the next one."""
 _MOVES_A_SECOND = 60
+_PRESSED = {"button": "left", "buttons": 1, "clickCount": 1}
 _SWEEP_SECONDS = 4.0
 """From one end of the timeline to the other."""
 
@@ -177,23 +178,31 @@ def _drag(
     browser: "Browser", page: "Page", lane: Lane, seconds: float, note: Callable[[str], None]
 ) -> Events:
     left, right, y = lane
+    # By the protocol itself: before each move of a pressed mouse Playwright runs scripts in the page that look for a drag and drop.
+    hand = page.context.new_cdp_session(page)
+
+    def point(kind: str, x: float) -> None:
+        hand.send("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y} | _PRESSED)
+
     page.mouse.move(left, y)
-    page.mouse.down()
+    point("mousePressed", left)
     page.wait_for_timeout(1000)
     page.evaluate(_WATCH)
     browser.start_tracing(page=page, categories=list(TRACED))
     began = time.monotonic()
-    moves = 0
+    moves, x = 0, left
     while (now := time.monotonic() - began) < seconds:
         there = now / _SWEEP_SECONDS % 2
-        page.mouse.move(left + (right - left) * min(there, 2 - there), y)
+        x = left + (right - left) * min(there, 2 - there)
+        point("mouseMoved", x)
         moves += 1
         time.sleep(max(0.0, began + moves / _MOVES_A_SECOND - time.monotonic()))
     trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
     drawn = page.evaluate(
         "() => { const drawn = window.kvariumDrawn; window.kvariumDrawn = null; return drawn; }"
     )
-    page.mouse.up()
+    point("mouseReleased", x)
+    hand.detach()
     between = [after - before for before, after in itertools.pairwise(drawn)]
     frames = frame_times(trace)
     if len(frames) < 2 or not between:
