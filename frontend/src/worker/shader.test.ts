@@ -96,7 +96,7 @@ test('shades are those of the state, wherever the fold came from, and so is what
         }
       },
     ),
-    { numRuns: 25 },
+    { numRuns: 12 },
   );
 });
 
