@@ -90,7 +90,7 @@ def palette(page: Page) -> None:
     page.keyboard.press("Control+k")
     expect(page.get_by_role("dialog", name="Commands").get_by_role("combobox")).to_be_focused()
     page.keyboard.type("ev")
-    expect(page.get_by_role("option").first).to_be_visible()
+    expect(page.get_by_role("dialog", name="Commands").get_by_role("option").first).to_be_visible()
 
 
 def keys(page: Page) -> None:

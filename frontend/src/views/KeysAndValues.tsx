@@ -123,22 +123,24 @@ export function KeysAndValues({ answer }: { readonly answer: BlockAnswer }) {
         <h2>{words.title}</h2>
         {isLive.value && (
           <>
-            <select
-              aria-label={words.slots}
-              value={slot ?? ''}
-              onChange={(event) => {
-                const value = event.currentTarget.value === '' ? null : Number(event.currentTarget.value);
-                setSlot(value);
-                if (mine !== null) read(value);
-              }}
-            >
-              <option value="">{words.allSlots}</option>
-              {Array.from({ length: filled }, (_, each) => (
-                <option key={each} value={each}>
-                  {words.slot(each)}
-                </option>
-              ))}
-            </select>
+            {mine !== null && (
+              <select
+                aria-label={words.slots}
+                value={slot ?? ''}
+                onChange={(event) => {
+                  const value = event.currentTarget.value === '' ? null : Number(event.currentTarget.value);
+                  setSlot(value);
+                  read(value);
+                }}
+              >
+                <option value="">{words.allSlots}</option>
+                {Array.from({ length: filled }, (_, each) => (
+                  <option key={each} value={each}>
+                    {words.slot(each)}
+                  </option>
+                ))}
+              </select>
+            )}
             <button
               type="button"
               class="plain"
