@@ -47,12 +47,14 @@ export interface LanesAnswer {
   readonly to: number;
   /** Is it too much to have lanes? */
   readonly isTooWide: boolean;
-  /** By arrival; the selected request first where it would not be among them. */
+  /**
+   * Those that are in the engine where the view is, then those that come later, each by arrival, then those that ended before,
+   * the last one first. The selected request is the first where it would not be among the rows.
+   */
   readonly rows: readonly LaneRow[];
-  /** Which of all it is that the first row shows, how many there are, and which was the first that lives where the view is. */
+  /** Which of all it is that the first row shows, and how many there are. */
   readonly offset: number;
   readonly total: number;
-  readonly present: number;
   /** From a step (included) to a step (excluded): what is not known there. */
   readonly holes: readonly number[];
   /** Is what is not known on its way? */
@@ -65,7 +67,7 @@ export interface LanesQuery {
   readonly to: number;
   readonly count: number;
   readonly at: number;
-  readonly by: number;
+  readonly offset: number;
   readonly selected: number | null;
 }
 
@@ -199,21 +201,18 @@ export class Lanes {
   }
 
   /**
-   * At most `count` rows of the steps `from` to `to` (excluded): from the first request on that lives in the step `at` or
-   * after it, or from one that is `by` rows on.
+   * At most `count` rows of the steps `from` to `to` (excluded), from the row `offset` on; the view is at the step `at`.
    */
-  answer({ from, to, count, at, by, selected }: LanesQuery): LanesAnswer {
+  answer({ from, to, count, at, offset, selected }: LanesQuery): LanesAnswer {
     const isTooWide = to - from > MOST_STEPS;
-    const none = { rows: [], offset: 0, total: 0, present: 0, holes: [], isLoading: false };
+    const none = { rows: [], offset: 0, total: 0, holes: [], isLoading: false };
     const nothing = { from, to, isTooWide, ...none };
     if (isTooWide || to <= from) return nothing;
     this.look(from, to);
     const drawing = new Drawing(from, to);
     for (const stretch of this.known) if (stretch.last >= from && stretch.first < to) drawing.add(stretch);
-    const all = [...drawing.lanes.keys()].sort((a, b) => a - b);
-    const living = all.findIndex((request) => (drawing.lanes.get(request)!.spans.at(-2) ?? 0) > at);
-    const present = Math.max(0, living < 0 ? all.length - count : Math.min(living, all.length - count));
-    const first = Math.max(0, Math.min(present + by, all.length - count));
+    const all = drawing.orderedAt(at);
+    const first = Math.max(0, Math.min(offset, all.length - count));
     const shown = all.slice(first, first + count);
     if (selected !== null && count > 0 && drawing.lanes.has(selected) && !shown.includes(selected)) {
       if (shown.length === count) shown.pop();
@@ -227,7 +226,7 @@ export class Lanes {
     });
     const holes = this.holes(from, to).flatMap((hole) => [hole.first, hole.last + 1]);
     const isLoading = this.missing({ first: from, last: to - 1 }) !== null;
-    return { ...nothing, rows, offset: first, total: all.length, present, holes, isLoading };
+    return { ...nothing, rows, offset: first, total: all.length, holes, isLoading };
   }
 
   private nameOf(request: number): string | null {
@@ -255,6 +254,18 @@ class Drawing {
     private readonly from: number,
     private readonly to: number,
   ) {}
+
+  /** The requests: those that are there in a step, those that come later, and those that ended. */
+  orderedAt(step: number): number[] {
+    const groups: number[][] = [[], [], []];
+    for (const [request, { spans, end }] of this.lanes) {
+      const first = spans[0] ?? end?.step ?? 0;
+      const isOver = (spans.at(-2) ?? first) <= step;
+      groups[first > step ? 1 : isOver ? 2 : 0]!.push(request);
+    }
+    for (const group of groups) group.sort((a, b) => a - b);
+    return [...groups[0]!, ...groups[1]!, ...groups[2]!.reverse()];
+  }
 
   private lane(request: number): Lane {
     let found = this.lanes.get(request);

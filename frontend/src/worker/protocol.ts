@@ -113,8 +113,8 @@ export interface Wants {
     readonly width: number;
     /** All of the session, in at most so many buckets. */
     readonly overview: number;
-    /** At most so many rows of requests, those that live where the view is; or `by` rows on. */
-    readonly lanes: { readonly rows: number; readonly by: number };
+    /** At most so many rows of requests, from the row `offset` on. */
+    readonly lanes: { readonly rows: number; readonly offset: number };
   } | null;
   /** A token that a sequence sampled, by its place behind the prompt: what else it could have been. */
   readonly token: { readonly sequence: number; readonly place: number } | null;

@@ -50,7 +50,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
     tree: null,
     selection: { block: null, sequence: null, request: null },
     requests: [],
-    series: { range: 'all', steps: 60, width: 60, overview: 60, lanes: { rows: 4, by: 0 } },
+    series: { range: 'all', steps: 60, width: 60, overview: 60, lanes: { rows: 4, offset: 0 } },
     token: null,
   });
   let now = 0;

@@ -15,10 +15,10 @@ export class Timeline {
   private buckets = '';
   private listed = '';
   private asked = '';
-  /** The step that the rows of requests are about: where the view is, or was; of the last answer, and its first row. */
+  /** The step that the rows of requests are about: where the view is, or was; of the last answer, and its rows. */
   private at = 0;
   private laidAt = -1;
-  private offset = -1;
+  private rows = '';
   private seen = '';
   private seenAt = Number.NEGATIVE_INFINITY;
 
@@ -68,19 +68,20 @@ export class Timeline {
   private lanes(wanted: NonNullable<Wants['series']>, selection: Wants['selection']): LanesAnswer | null {
     const { lanes, memory, navigator, fold } = this.session;
     const { from, to } = this.window;
-    const { rows: count, by } = wanted.lanes;
+    const { rows: count, offset } = wanted.lanes;
     if (count === 0) return null;
     // On its way somewhere the rows stay.
     if (!navigator.moving) this.at = fold.step;
     const { sequence, request } = selection;
     const selected = sequence === null ? request : (memory.sequences.get(sequence)?.request ?? request);
-    const asked = [from, to, count, by, selected, lanes.version].join();
+    const asked = [from, to, count, offset, selected, lanes.version].join();
     if (asked === this.asked && this.at === this.laidAt) return null;
-    const answer = lanes.answer({ from, to, count, at: this.at, by, selected });
-    const isSame = asked === this.asked && answer.offset === this.offset;
+    const answer = lanes.answer({ from, to, count, at: this.at, offset, selected });
+    const rows = answer.rows.map(({ request }) => request).join();
+    const isSame = asked === this.asked && rows === this.rows;
     this.asked = asked;
     this.laidAt = this.at;
-    this.offset = answer.offset;
+    this.rows = rows;
     return isSame ? null : answer;
   }
 

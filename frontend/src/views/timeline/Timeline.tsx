@@ -35,7 +35,7 @@ import {
   isOnMark,
   pointedRow,
   pointerHandlers,
-  rowsBy,
+  rowsFrom,
   scrollRows,
 } from './pointer';
 import { layout, pan, range, reveal, showAll, windowNow, xOfPresent, zoom } from './range';
@@ -170,7 +170,7 @@ export function Timeline() {
   const { lastStep, step, target, mode } = position.value;
   const shown = mode === 'follow' ? step : (target ?? step);
   const chosenRange = range.value;
-  const by = rowsBy.value;
+  const offset = rowsFrom.value;
   const { rows } = layout.value;
   useEffect(() => {
     const { left, right } = layout.peek();
@@ -180,9 +180,9 @@ export function Timeline() {
       steps: Math.max(60, Math.floor(pixels / RECENT_STEP)),
       width: Math.max(60, Math.floor(pixels / 2)),
       overview: Math.max(60, Math.floor(pixels / OVERVIEW_STEP)),
-      lanes: { rows, by },
+      lanes: { rows, offset },
     };
-  }, [chosenRange, width, rows, by]);
+  }, [chosenRange, width, rows, offset]);
   useEffect(() => {
     const stops = [hovered, pointedRow, brushed, marks].map((each) => each.subscribe(() => invalidate()));
     return () => {

@@ -23,8 +23,8 @@ export const hovered = signal<{ x: number; y: number } | null>(null);
 /** From where to where is brushed, in CSS pixels. */
 export const brushed = signal<readonly [number, number] | null>(null);
 
-/** How many rows away from the requests that live where the view is. */
-export const rowsBy = signal(0);
+/** Which of all rows is the first one. */
+export const rowsFrom = signal(0);
 
 /** CSS pixels of the wheel a row. */
 const WHEEL = 40;
@@ -130,8 +130,7 @@ function end(): void {
 export function scrollRows(by: number): void {
   const answer = lanes.peek();
   if (answer === null) return;
-  const { total, rows, present } = answer;
-  rowsBy.value = Math.max(-present, Math.min(total - rows.length - present, rowsBy.peek() + by));
+  rowsFrom.value = Math.max(0, Math.min(answer.total - answer.rows.length, rowsFrom.peek() + by));
 }
 
 let wheeled = 0;
