@@ -19,6 +19,7 @@ import { LookAhead } from './lookAhead';
 import type { Place } from './place';
 import type { Series } from './series';
 import { type Requests, ServerError } from './source';
+import { Turns } from './turns';
 
 /** To put a state back costs about as much as this many operations a block. */
 const RESTORE_COST = 0.1;
@@ -64,6 +65,9 @@ export class Navigator {
   /** What a seek brought, on its way into the fold. */
   private arriving: Arriving | null = null;
   private pause: ReturnType<typeof setTimeout> | null = null;
+  private readonly turns: Turns;
+  /** The goal was moved before the view was there. */
+  private isDragged = false;
 
   constructor(
     readonly fold: Fold,
@@ -74,6 +78,7 @@ export class Navigator {
     private readonly handlers: NavigatorHandlers,
   ) {
     this.beside = new Beside(fold, history, requests, handlers.lastRecord, handlers.wake);
+    this.turns = new Turns(handlers.wake);
     this.foresight = new Foresight(requests, fold, history, series, () => this.moving);
     this.lookAhead = new LookAhead(requests, history.bases, () => this.moving);
   }
@@ -98,6 +103,7 @@ export class Navigator {
   }
 
   go(place: Place): void {
+    this.isDragged = this.moving;
     this.goal = place;
     const { step } = place;
     const { seeking } = this;
@@ -146,7 +152,7 @@ export class Navigator {
     if (this.arriving !== null) return !this.bring(deadline) || this.goal !== null;
     if (fold.rest > 0 && this.fromWithin(goal)) return false;
     if (!this.reachable(goal)) {
-      if (this.seeking === null) void this.seek(goal.step);
+      if (this.seeking === null && this.turns.take(this.isDragged)) void this.seek(goal.step);
       return false;
     }
     while (performance.now() < deadline) {
