@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -191,6 +192,23 @@ def taken(browser: Browser, address: str, view: View) -> None:
         page.close()
 
 
+def recorded(db: str, blocks: int) -> None:
+    """A session without a model, so that the list of sessions has more than one."""
+    options = (
+        "--runner",
+        "null",
+        "--num-gpu-blocks-override",
+        str(blocks),
+        "--steps",
+        "300",
+        "--step-ms",
+        "2",
+    )
+    done = kvarium("serve", "--port", "0", "--db", db, "--exit-with-engine", *options)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+
+
 def playground(browser: Browser, server: ServerProcess) -> None:
     """Three samples of a prompt, some words into their answers, on an engine that then is held."""
     for scheme, suffix in (("dark", ""), ("light", "-light")):
@@ -247,9 +265,13 @@ def main() -> None:
     wanted = set(sys.argv[1:])
     with (
         tempfile.TemporaryDirectory() as folder,
-        process("demo", "--no-browser", "--port", "0", "--db", f"{folder}/demo.db") as server,
         sync_playwright() as playwright,
+        ExitStack() as stack,
     ):
+        for blocks in (256, 4096):
+            recorded(f"{folder}/demo.db", blocks)
+        demo = process("demo", "--no-browser", "--port", "0", "--db", f"{folder}/demo.db")
+        server = stack.enter_context(demo)
         server.wait_ready().wait_line("engine linked", 180)
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         page = opened(browser, server.url, "dark")
@@ -267,6 +289,8 @@ def main() -> None:
         for view in shown:
             if not wanted or view.name in wanted:
                 taken(browser, f"{server.url}/?session={session}&step={step}", view)
+        # An export of a session that goes on has no end.
+        stack.close()
         if not wanted or "exported" in wanted:
             exported(browser, session, f"{folder}/demo.db", folder, step)
         browser.close()
