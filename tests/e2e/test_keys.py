@@ -115,7 +115,6 @@ def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
     # The pointer takes it back; where somebody types, a letter is a letter.
     page.locator(".map").hover()
     hold(page, "w", f"!{OUT}")
-    page.keyboard.press("/")
     page.keyboard.press("g")
     page.keyboard.type("was")
     expect(page.get_by_label("Go to a step")).to_have_value("was")
@@ -189,7 +188,7 @@ def test_panels_stand_in_the_address_and_back_leaves_them(
     page = opened(viewing, recording, open_page, "&step=100&centre=events")
     expect(page.locator(".events")).to_be_visible()
     page.keyboard.press("/")
-    expect(page.locator("[data-filter]").first).to_be_focused()
+    expect(page.locator(".centre [data-filter]")).to_be_focused()
     page.keyboard.press("Escape")
     page.keyboard.press("2")
     until(page, "location.search.includes('left=scheduler')")

@@ -108,7 +108,7 @@ function sessions(): Entry[] {
 
 function requests(): Entry[] {
   const known = new Map<number, readonly [name: string, state: string]>();
-  for (const { request, name } of tables.peek()?.rows ?? []) known.set(request, [name, 'running']);
+  for (const { request, name, state } of tables.peek()?.rows ?? []) known.set(request, [name, state]);
   for (const { request, name, state } of scheduler.peek()?.waiting ?? []) known.set(request, [name, state]);
   return [...known].map(([request, [name, state]]) => ({
     id: `request:${request}`,

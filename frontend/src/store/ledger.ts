@@ -9,7 +9,7 @@ import type { RequestAnswer } from '../worker/answers/request';
 import type { RunsAnswer } from '../worker/answers/runs';
 import type { TokenAnswer } from '../worker/answers/said';
 import type { SchedulerAnswer } from '../worker/answers/scheduler';
-import type { TablesAnswer } from '../worker/answers/tables';
+import type { TablesAnswer, TablesWish } from '../worker/answers/tables';
 import type { TreeAnswer } from '../worker/answers/tree';
 import type { EventPlace } from '../worker/eventPage';
 import type { Landmark } from '../worker/landmarks';
@@ -108,7 +108,7 @@ export const awaitsFirstStep = computed(
 // -- what the panels want -------------------------------------------------------------------------------------------
 
 export const wantColouring = signal<Colouring>('state');
-export const wantTables = signal<{ from: number; to: number } | null>(null);
+export const wantTables = signal<TablesWish | null>(null);
 export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
 export const wantEvents = signal<ListingWish | null>(null);

@@ -47,7 +47,7 @@ export function ChipRow({ blocks, copies, lines }: Props) {
   useLayoutEffect(() => {
     if (canvas.current === null) return;
     sheet.current ??= new ChipSheet(canvas.current);
-    const marks = { chip, words: picture.words, hot, palette: colours };
+    const marks = { chip, words: picture.words, hot, present: [], palette: colours };
     sheet.current.draw([{ slots, left: 0, top: 0, perLine, copies }], marks, width, height);
   });
   const blockUnder = (event: MouseEvent): number | null => blockOf(sheet.current?.at(event) ?? null);

@@ -10,6 +10,7 @@
 import { NONE } from '../ledger/generated/constants';
 import { pixelRatio, pointIn, zoom } from '../store/scale';
 import { text } from '../text';
+import type { CopyMade } from '../worker/operation';
 import { countOf, filledOf } from '../worker/word';
 import { CHIP_KINDS, type ChipGrounds, type ChipKind, chipGrounds } from './chipGrounds';
 import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, placeOf, type Slot, slotAt } from './chips';
@@ -32,6 +33,8 @@ export interface ChipMarks {
   readonly words: Uint32Array;
   /** Those that light up wherever they are shown. */
   readonly hot: ReadonlySet<number>;
+  /** Copies on write of the present step: the source is framed with dashes, the target whole. */
+  readonly present: readonly CopyMade[];
   readonly palette: Palette;
 }
 
@@ -111,7 +114,7 @@ export class ChipSheet {
     x: number,
     y: number,
     { copies }: ChipTable,
-    { words, hot, palette, chip }: ChipMarks,
+    { words, hot, present, palette, chip }: ChipMarks,
     grounds: ChipGrounds,
     ratio: number,
   ): number {
@@ -146,15 +149,30 @@ export class ChipSheet {
     const label = String(block);
     if (count > 1) context.fillText(label, x + Math.round(3 * ratio), base);
     else middle(label, width);
-    if (hot.has(block)) {
-      const line = Math.max(1, Math.round(1.5 * ratio));
-      context.strokeStyle = palette.accent;
-      context.lineWidth = line;
-      context.beginPath();
-      context.roundRect(x + line / 2, y + line / 2, width - line, height - line, 2.5 * ratio);
-      context.stroke();
-    }
+    const isTarget = present.some(({ target }) => target === block);
+    if (hot.has(block)) this.frame(x, y, grounds, ratio, palette.accent, []);
+    else if (isTarget) this.frame(x, y, grounds, ratio, palette['chip-copy-text'], []);
+    else if (present.some(({ source }) => source === block))
+      this.frame(x, y, grounds, ratio, palette['chip-copy-text'], [3 * ratio, 2 * ratio]);
     return count;
+  }
+
+  private frame(
+    x: number,
+    y: number,
+    { width, height }: ChipGrounds,
+    ratio: number,
+    colour: string,
+    dashes: number[],
+  ): void {
+    const { context } = this;
+    const line = Math.max(1, Math.round(1.5 * ratio));
+    context.strokeStyle = colour;
+    context.lineWidth = line;
+    context.setLineDash(dashes);
+    context.beginPath();
+    context.roundRect(x + line / 2, y + line / 2, width - line, height - line, 2.5 * ratio);
+    context.stroke();
   }
 
   /** What is under a pointer; null: no chip. */

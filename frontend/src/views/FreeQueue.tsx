@@ -5,6 +5,7 @@ import { hello, queue } from '../store/ledger';
 import { picture } from '../store/picture';
 import { text } from '../text';
 import { hasContent } from '../worker/word';
+import { QueueMoves } from './QueueMoves';
 import { type Chip, digitsOf, QueueRow, useFits } from './QueueRow';
 import { Splitter } from './Splitter';
 
@@ -47,6 +48,7 @@ export function FreeQueue() {
         empty={answer?.length === 0 ? text.queue.empty : null}
         more={answer === null ? 0 : answer.length - chips.length}
       />
+      <QueueMoves moves={answer?.moves ?? null} />
       <Splitter panel="queue" side="top" />
     </section>
   );

@@ -6,6 +6,7 @@ import { tables } from '../store/ledger';
 import { leftSized } from '../store/sizes';
 import { text } from '../text';
 import { Playground } from './playground/Playground';
+import { RowTools } from './RowTools';
 import { Scheduler, WaitingStrip } from './Scheduler';
 import { Segments } from './Segments';
 import { Splitter } from './Splitter';
@@ -14,6 +15,7 @@ import { Tables, tablesShown } from './Tables';
 function TablesAndWaiting() {
   return (
     <>
+      <RowTools />
       <Tables />
       <WaitingStrip />
     </>
@@ -46,7 +48,7 @@ export function Left() {
           {left.value === 'tables' &&
             answer !== null &&
             text.tables
-              .count(tablesShown.value, answer.rows.length, answer.requests)
+              .count(tablesShown.value, answer.sequences.length, answer.requests)
               .map((part, i) => <span key={i}>{part}</span>)}
         </span>
       </div>

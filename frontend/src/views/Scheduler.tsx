@@ -1,8 +1,9 @@
 /** The scheduler: who waits and why, and what the present step did. */
 
+import type { ComponentChildren } from 'preact';
 import { duration, integer } from '../format';
 import { scheduler } from '../store/ledger';
-import { selection, selectRequest } from '../store/selection';
+import { hoverBlock, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
 import { text } from '../text';
 import type { SchedulerAnswer, StepSummary, WaitingRow } from '../worker/answers/scheduler';
 
@@ -39,7 +40,7 @@ export function WaitingStrip() {
   const answer = scheduler.value;
   const total = answer?.waitingTotal ?? 0;
   return (
-    <div class="strip">
+    <div class="waits">
       <div class="head">
         <h2>{text.panels.waiting}</h2>
         <span class="note num">{total > 0 ? integer(total) : ''}</span>
@@ -66,6 +67,76 @@ function Meter({
         <span style={{ width: `${Math.min(100, 100 * part)}%` }} />
       </div>
     </div>
+  );
+}
+
+const MOST = 6;
+
+/** What a step did of one kind, with the first of those that it did it to. */
+function Kind({ name, count, children }: { name: string; count: string; children?: ComponentChildren }) {
+  return (
+    <div class="line kind">
+      <b>{name}</b>
+      <span class="num">{count}</span>
+      <span class="whom">{children}</span>
+    </div>
+  );
+}
+
+function Kinds({ step }: { readonly step: StepSummary }) {
+  const { chunks, decode, copies, evicted } = step;
+  const evictions = step.operations.evict;
+  const words = text.scheduler;
+  const more = (count: number) => count > 0 && <span class="faint">{words.andMore(count)}</span>;
+  return (
+    <div class="lines kinds">
+      {chunks.length > 0 && (
+        <Kind name={words.kinds.prefill} count={words.tokens(step.prefill)}>
+          {chunks.slice(0, MOST).map(({ request, start, tokens }) => (
+            <span key={request} title={words.chunk(start, tokens)}>
+              <RequestLink request={request} /> <span class="num dim">{integer(tokens)}</span>
+            </span>
+          ))}
+          {more(chunks.length - MOST)}
+        </Kind>
+      )}
+      {decode > 0 && <Kind name={words.kinds.decode} count={words.tokens(decode)} />}
+      {copies.length > 0 && (
+        <Kind name={words.kinds.copy} count={integer(copies.length)}>
+          {copies.slice(0, MOST).map(({ sequence, label, source, target }) => (
+            <span key={target}>
+              <button type="button" class="link num" onClick={() => selectSequence(sequence)}>
+                {label}
+              </button>{' '}
+              <BlockButton block={source} /> → <BlockButton block={target} />
+            </span>
+          ))}
+          {more(copies.length - MOST)}
+        </Kind>
+      )}
+      {evictions > 0 && (
+        <Kind name={words.kinds.evict} count={integer(evictions)}>
+          {evicted.slice(0, MOST).map((block, i) => (
+            <BlockButton key={i} block={block} />
+          ))}
+          {more(evictions - Math.min(MOST, evicted.length))}
+        </Kind>
+      )}
+    </div>
+  );
+}
+
+function BlockButton({ block }: { readonly block: number }) {
+  return (
+    <button
+      type="button"
+      class="link num"
+      onPointerEnter={() => hoverBlock(block)}
+      onPointerLeave={() => hoverBlock(null)}
+      onClick={() => selectBlock(block)}
+    >
+      {block}
+    </button>
   );
 }
 
@@ -104,6 +175,7 @@ function Step({ step }: { readonly step: StepSummary }) {
           </span>
         ))}
       </div>
+      <Kinds step={step} />
       <div class="lines">
         {step.preempted.map((each) => (
           <div key={`p${each.request}`} class="line two">

@@ -1,28 +1,29 @@
-/** Block tables: a row a sequence, its blocks as chips in the order of their positions. */
+/** Block tables: a row a sequence, its blocks as chips in the order of their positions; a row a request without blocks. */
 
 import { effect, signal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { NONE } from '../ledger/generated/constants';
 import { takesPrompts } from '../store/engine';
 import { hello, tables, wantTables } from '../store/ledger';
 import { picture } from '../store/picture';
-import { hover, hoverBlock, hoverSequence, selectBlock, selection, selectSequence } from '../store/selection';
+import { allRows, rowOrder, rowState, rowsDescend, rowWords } from '../store/rows';
+import {
+  hover,
+  hoverBlock,
+  hoverSequence,
+  selectBlock,
+  selection,
+  selectRequest,
+  selectSequence,
+} from '../store/selection';
 import { addSurface } from '../store/surfaces';
 import { palette } from '../store/theme';
 import { text } from '../text';
-import type { TableRow } from '../worker/answers/tables';
+import type { TablesAnswer } from '../worker/answers/tables';
 import { ChipSheet } from './ChipSheet';
-import {
-  blockOf,
-  CHIP_LINE,
-  chipsPerLine,
-  chipWidth,
-  elide,
-  hotBlocks,
-  type Slot,
-  spoken,
-  titleOf,
-} from './chips';
+import { blockOf, CHIP_LINE, chipsPerLine, chipWidth, elide, hotBlocks, titleOf } from './chips';
 import { usePlaces } from './places';
+import { indentOf, SequenceRow } from './SequenceRow';
 import { useVirtual } from './virtual';
 
 /** Which rows are in sight, for the note above. */
@@ -36,45 +37,42 @@ const LINES = 4;
 const SELECTED_LINES = 40;
 /** CSS pixels that the canvas of the chips reaches beyond what is in sight, on either side. */
 const MARGIN = 120;
-const NO_ROWS: readonly TableRow[] = [];
+/** Rows that are asked for before any is in sight. */
+const FIRST_ROWS = 20;
 const NO_BLOCKS = new Uint32Array(0);
 
-function linesOf(row: TableRow, perLine: number, selected: boolean): number {
+function linesOf(length: number, perLine: number, selected: boolean): number {
   const most = selected ? SELECTED_LINES : LINES;
-  return Math.max(1, Math.min(most, Math.ceil(row.length / perLine)));
+  return Math.min(most, Math.ceil(length / perLine));
 }
 
-interface RowProps {
-  readonly row: TableRow;
-  readonly slots: readonly Slot[];
-  readonly top: number;
-  readonly height: number;
+/** The row of a sequence, or of a request without one, by a number of its own. */
+function keyOf({ sequences, owners }: TablesAnswer, i: number): number {
+  return sequences[i] === NONE ? -1 - owners[i]! : sequences[i]!;
 }
 
-function Row({ row, slots, top, height }: RowProps) {
-  const selected = selection.value.sequence === row.sequence || selection.value.request === row.request;
-  const hot = hotBlocks(hover.value.block, selection.value.block);
-  const holds = slots.some((slot) => !('more' in slot) && hot.has(slot.block));
-  const isPrefill = row.tokens < row.prompt;
-  const work = isPrefill ? text.tables.prefill(row.tokens, row.prompt) : text.tables.decode;
-  const doing = row.copies.includes(row.length - 1) ? `${work} · ${text.tables.copied}` : work;
-  const tokens = text.tables.tokens(row.tokens);
-  return (
-    <div
-      class={`sequence${selected ? ' selected' : ''}${holds ? ' holds' : ''}`}
-      style={{ transform: `translateY(${top}px)`, height: `${height}px` }}
-      role="option"
-      tabIndex={-1}
-      aria-selected={selected}
-      data-sequence={row.sequence}
-    >
-      <div class="title">
-        <span class="id">{row.label}</span> <span class="doing">{doing}</span>{' '}
-        <span class="username" title={row.name}>
-          {row.name}
-        </span>{' '}
-        <span class="tokens num">{tokens}</span> <span class="unseen">{spoken(slots)}</span>
+function Nothing() {
+  const isAll = rowState.value === 'running' && rowWords.value.trim() === '';
+  if (!isAll)
+    return (
+      <div class="empty">
+        <p>{text.tables.noRows}</p>
+        <button type="button" class="btn" onClick={allRows}>
+          {text.tables.allRows}
+        </button>
       </div>
+    );
+  return (
+    <div class="empty">
+      <p>{text.tables.empty}</p>
+      <p class="faint">{text.tables.emptyAdvice}</p>
+      {takesPrompts.value && (
+        <p class="faint">
+          {text.tables.write[0]}
+          <kbd>p</kbd>
+          {text.tables.write[1]}
+        </p>
+      )}
     </div>
   );
 }
@@ -89,42 +87,59 @@ export function Tables() {
     observer.observe(scroller.current!);
     return () => observer.disconnect();
   }, []);
-  const rows = tables.value?.rows ?? NO_ROWS;
+  const answer = tables.value;
+  const count = answer?.sequences.length ?? 0;
   const chip = chipWidth(hello.value?.num_blocks ?? 0);
-  const perLine = chipsPerLine(width - 2 * LEFT, chip);
+  const lineOf = (depth: number): number => chipsPerLine(width - 2 * LEFT - indentOf(depth), chip);
   const { sequence, request } = selection.value;
-  const isSelected = (row: TableRow) => row.sequence === sequence || row.request === request;
-  const lines = rows.map((row) => linesOf(row, perLine, isSelected(row)));
+  const isSelected = (i: number): boolean =>
+    answer !== null && (answer.sequences[i] === (sequence ?? -1) || answer.owners[i] === (request ?? -1));
+  const lines = Array.from({ length: count }, (_, i) =>
+    linesOf(answer!.lengths[i]!, lineOf(answer!.depths[i]!), isSelected(i)),
+  );
   const virtual = useVirtual(
     {
-      count: rows.length,
+      count,
       getScrollElement: () => scroller.current,
       estimateSize: (i) => HEAD + CHIP_LINE * (lines[i] ?? 1),
-      getItemKey: (i) => rows[i]?.sequence ?? i,
+      getItemKey: (i) => (answer === null || i >= count ? i : keyOf(answer, i)),
     },
-    `${lines.join()} ${perLine}`,
+    lines.join(),
   );
   const items = virtual.getVirtualItems();
-  const places = usePlaces(items.flatMap((item) => rows[item.index]?.sequence ?? []));
+  const places = usePlaces(items.flatMap((item) => (item.index < count ? keyOf(answer!, item.index) : [])));
   // A row that was not asked for yet keeps the blocks that it had.
   const known = useRef<ReadonlyMap<number, Uint32Array>>(new Map());
   const blocks = new Map<number, Uint32Array>();
   const shown = items.flatMap((item) => {
-    const row = rows[item.index];
+    const row = answer?.rows[item.index - answer.first];
     if (row === undefined) return [];
-    const held = row.blocks ?? known.current.get(row.sequence) ?? NO_BLOCKS;
-    blocks.set(row.sequence, held);
-    const slots = elide(held, perLine, isSelected(row) ? SELECTED_LINES : LINES);
-    return [{ row, slots, top: item.start, height: item.size }];
+    const key = keyOf(answer!, item.index);
+    const held = row.blocks ?? known.current.get(key) ?? NO_BLOCKS;
+    blocks.set(key, held);
+    const depth = row.branch?.depth ?? 0;
+    const perLine = lineOf(depth);
+    const slots = elide(held, perLine, isSelected(item.index) ? SELECTED_LINES : LINES);
+    return [{ row, key, slots, perLine, left: LEFT + indentOf(depth), top: item.start, height: item.size }];
   });
   known.current = blocks;
   const from = items[0]?.index ?? 0;
-  const to = (items.at(-1)?.index ?? 19) + 1;
+  const to = Math.max((items.at(-1)?.index ?? 0) + 1, FIRST_ROWS);
+  const [state, words, order, descending] = [
+    rowState.value,
+    rowWords.value,
+    rowOrder.value,
+    rowsDescend.value,
+  ];
   useEffect(() => {
-    const wanted = wantTables.peek();
-    if (wanted?.from !== from || wanted.to !== Math.max(to, 20))
-      wantTables.value = { from, to: Math.max(to, 20) };
-  }, [from, to]);
+    wantTables.value = { from, to, state, words, order, descending };
+  }, [from, to, state, words, order, descending]);
+  const isFirst = useRef(true);
+  useEffect(() => {
+    // Another list is read from its top.
+    if (!isFirst.current) scroller.current!.scrollTop = 0;
+    isFirst.current = false;
+  }, [state, words, order, descending]);
   useEffect(
     () => () => {
       wantTables.value = null;
@@ -134,8 +149,11 @@ export function Tables() {
   useEffect(() =>
     addSurface(scroller.current!, {
       reveal: () => {
-        const at = rows.findIndex(isSelected);
-        if (at >= 0) virtual.scrollToIndex(at);
+        for (let i = 0; i < count; i++) {
+          if (!isSelected(i)) continue;
+          virtual.scrollToIndex(i);
+          return;
+        }
       },
     }),
   );
@@ -160,10 +178,11 @@ export function Tables() {
       sheet.current = new ChipSheet(canvas.current);
     }
     const hot = hotBlocks(hover.peek().block, selection.peek().block);
-    const chips = shown.map(({ row, slots, top }) => {
-      return { slots, left: LEFT, top: top + TOP - reach.current, perLine, copies: row.copies };
+    const chips = shown.map(({ row, slots, left, top, perLine }) => {
+      return { slots, left, top: top + TOP - reach.current, perLine, copies: row.copies };
     });
-    const marks = { chip, words: picture.words, hot, palette: palette.peek() };
+    const present = shown.flatMap(({ row }) => row.copied);
+    const marks = { chip, words: picture.words, hot, present, palette: palette.peek() };
     sheet.current.draw(chips, marks, width, room + 2 * MARGIN);
   };
   useLayoutEffect(() => draw.current());
@@ -182,24 +201,31 @@ export function Tables() {
     const sideways = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (vertical === 0 && sideways === 0) return;
     event.preventDefault();
-    const at = rows.findIndex((row) => row.sequence === sequence);
+    let at = 0;
+    while (at < count && !isSelected(at)) at++;
     if (vertical !== 0) {
-      const next = rows[at < 0 ? 0 : Math.max(0, Math.min(rows.length - 1, at + vertical))];
-      if (next === undefined) return;
-      selectSequence(next.sequence);
-      virtual.scrollToIndex(rows.indexOf(next));
+      const next = at === count ? 0 : Math.max(0, Math.min(count - 1, at + vertical));
+      if (next >= count) return;
+      choose(next);
+      virtual.scrollToIndex(next);
       return;
     }
-    const held = rows[at]?.blocks;
+    const held = answer?.rows[at - answer.first]?.blocks;
     if (held == null || held.length === 0) return;
     const position = selection.value.block === null ? -1 : held.indexOf(selection.value.block);
     selectBlock(held[Math.max(0, Math.min(held.length - 1, position + sideways))] ?? null);
   };
+  const choose = (i: number): void => {
+    if (answer!.sequences[i] === NONE) selectRequest(answer!.owners[i]!);
+    else selectSequence(answer!.sequences[i]!);
+  };
   const targets = (event: MouseEvent) => {
-    const target = (event.target as HTMLElement).closest<HTMLElement>('[data-sequence]');
+    const target = (event.target as HTMLElement).closest<HTMLElement>('.sequence');
     const slot = target === null ? null : (sheet.current?.at(event) ?? null);
-    const row = target === null ? null : Number(target.dataset.sequence);
-    return { slot, block: blockOf(slot), row, target };
+    const own = target?.dataset.sequence;
+    const row = own === undefined ? null : Number(own);
+    const owner = target === null ? null : Number(target.dataset.request);
+    return { slot, block: blockOf(slot), row, owner, target };
   };
   return (
     <div
@@ -211,9 +237,10 @@ export function Tables() {
       data-panel="tables"
       onKeyDown={move}
       onClick={(event) => {
-        const { block, row } = targets(event);
+        const { block, row, owner } = targets(event);
         if (block !== null) selectBlock(selection.value.block === block ? null : block);
         else if (row !== null) selectSequence(selection.value.sequence === row ? null : row);
+        else if (owner !== null) selectRequest(selection.value.request === owner ? null : owner);
       }}
       onPointerMove={(event) => {
         const { slot, block, row, target } = targets(event);
@@ -224,22 +251,24 @@ export function Tables() {
       }}
       onPointerLeave={() => hoverBlock(null)}
     >
-      {rows.length === 0 ? (
-        <div class="empty">
-          <p>{text.tables.empty}</p>
-          <p class="faint">{text.tables.emptyAdvice}</p>
-          {takesPrompts.value && (
-            <p class="faint">
-              {text.tables.write[0]}
-              <kbd>p</kbd>
-              {text.tables.write[1]}
-            </p>
-          )}
-        </div>
+      {answer?.fault != null && (
+        <p class="warn quiet" role="status">
+          {text.tables.fault(answer.fault)}
+        </p>
+      )}
+      {count === 0 ? (
+        <Nothing />
       ) : (
         <div class="tall" style={{ height: `${virtual.getTotalSize()}px` }}>
-          {shown.map(({ row, slots, top, height }) => (
-            <Row key={places.get(row.sequence)} row={row} slots={slots} top={top} height={height} />
+          {shown.map(({ row, key, slots, top, height }) => (
+            <SequenceRow
+              key={places.get(key)}
+              row={row}
+              order={answer!.wish.order}
+              slots={slots}
+              top={top}
+              height={height}
+            />
           ))}
           <canvas
             key="chips"

@@ -44,6 +44,26 @@ export const queue = {
   loses: (content: number, start: string | null, hits: number) =>
     `loses ${start === null ? `content ${n(content)}` : `“${oneLine(start)} …”`}, ${hits === 0 ? 'never hit' : plural(hits, 'hit')}`,
   nothing: 'holds nothing',
+  moves: 'What this step moved in the queue',
+  noMoves: 'this step moved none',
+  kinds: { taken: '← left', hit: '↑ hit', joined: 'joined ←', joinedHead: 'joined →' },
+  kindTitles: {
+    taken: 'Taken from the head of the queue',
+    hit: 'Taken out of its midst, as its content was asked for',
+    joined: 'Freed to the tail of the queue',
+    joinedHead: 'Freed to the head of the queue: it holds no content',
+  },
+  moved: {
+    taken: (block: number, cause: string, owner: string | null) =>
+      `block ${block} left the head · ${cause}${owner === null ? '' : ` for ${owner}`}`,
+    hit: (block: number, cause: string, owner: string | null) =>
+      `block ${block} was taken out of the midst · ${cause}${owner === null ? '' : ` by ${owner}`}`,
+    joined: (block: number, cause: string, owner: string | null) =>
+      `block ${block} joined the tail · ${cause}${owner === null ? '' : ` of ${owner}`}`,
+    joinedHead: (block: number, cause: string, owner: string | null) =>
+      `block ${block} joined the head · ${cause}${owner === null ? '' : ` of ${owner}`}`,
+  },
+  lost: ' · it lost its content',
   empty: 'The queue is empty: every block is in use. The next allocation preempts somebody.',
 } as const;
 

@@ -17,6 +17,7 @@ import { openFrame, unpackFrames } from '../ledger/frame';
 import { NONE } from '../ledger/generated/constants';
 import { peekFrame } from '../ledger/peek';
 import type { RequestMemory } from '../ledger/requests';
+import type { RequestTold } from './careers';
 import { EmbeddedEvents } from './embeddedEvents';
 import type { EventPage, EventQuery } from './eventPage';
 import { Interned } from './interned';
@@ -254,6 +255,10 @@ export class EmbeddedRequests implements Requests {
       if (opened !== null && isRecord(opened)) walk.follow(opened);
     }
     return walk.told();
+  }
+
+  async requests(): Promise<readonly RequestTold[]> {
+    return [];
   }
 
   async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {

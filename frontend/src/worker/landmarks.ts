@@ -107,6 +107,12 @@ export class Landmarks {
     return best;
   }
 
+  /** Is there a gap behind a record and before a step, or before the step that was sealed at a time? */
+  isLost(from: number, to: { readonly step: number } | { readonly time: number }): boolean {
+    const end = 'step' in to ? to.step : this.series.last('time', to.time);
+    return this.list.some(({ kind, record, step }) => kind === 'gap' && record > from && step < end);
+  }
+
   /** Those that are listed of the steps from `from` (included) to `to` (excluded). */
   between(from: number, to: number): readonly Landmark[] {
     const found = this.list.filter(({ step }) => step >= from - 1 && step < to);

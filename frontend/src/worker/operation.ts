@@ -41,3 +41,27 @@ export function changesAt(step: Step | null, fold: Fold): StepChanges {
   for (const each of changed) earlier.delete(each);
   return { changed: Uint32Array.from(changed), filled: Uint32Array.from(earlier) };
 }
+
+/** A copy on write: a sequence's table points to `target` where it pointed to `source`. */
+export interface CopyMade {
+  readonly sequence: number;
+  readonly source: number;
+  readonly target: number;
+}
+
+/** The copies on write of a fold's step, up to where it stands within it. */
+export function copiesAt(step: Step | null, fold: Fold): readonly CopyMade[] {
+  const found: CopyMade[] = [];
+  if (step === null || !(step.operations?.kind?.includes(Operation.copy) ?? false)) return found;
+  try {
+    const { kind, block, sequence, source } = decodeOperations(step.operations);
+    const done = fold.rest > 0 && step.record === fold.record ? fold.op - step.op : kind.length;
+    for (let i = 0; i < done; i++) {
+      if (kind[i] === Operation.copy)
+        found.push({ sequence: sequence[i]!, source: source[found.length]!, target: block[i]! });
+    }
+  } catch {
+    // What can't be read is the fold's to report.
+  }
+  return found;
+}

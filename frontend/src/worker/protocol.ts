@@ -15,7 +15,7 @@ import type { RequestAnswer } from './answers/request';
 import type { RunsAnswer } from './answers/runs';
 import type { TokenAnswer } from './answers/said';
 import type { SchedulerAnswer } from './answers/scheduler';
-import type { TablesAnswer } from './answers/tables';
+import type { TablesAnswer, TablesWish } from './answers/tables';
 import type { TreeAnswer } from './answers/tree';
 import type { Comparison } from './compare';
 import type { EmbeddedRecording } from './embedded';
@@ -98,7 +98,7 @@ export interface MapChange {
 export interface Wants {
   /** By what the map is coloured: as states, where nobody looks at it. */
   readonly colouring: Colouring;
-  readonly tables: { from: number; to: number } | null;
+  readonly tables: TablesWish | null;
   readonly queue: number;
   readonly scheduler: boolean;
   readonly events: ListingWish | null;

@@ -16,7 +16,8 @@ import { findEvent } from './find';
 import { Lineage } from './lineage';
 import { Listing } from './listing';
 import { MapView } from './mapView';
-import { changesAt, partOf, toldBy } from './operation';
+import { movesAt } from './moves';
+import { changesAt, copiesAt, toldBy } from './operation';
 import type { View, Wants } from './protocol';
 import { Scan } from './scan';
 import type { Session } from './session';
@@ -228,22 +229,19 @@ export class Publisher {
       notice: session.notice,
       map,
       shading,
-      tables:
-        has && wants.tables !== null
-          ? tablesAnswer(fold, session.traces.copied, wants.tables.from, wants.tables.to)
-          : null,
+      tables: has ? this.tables() : null,
       queue:
         has && wants.queue > 0 && !session.isContiguous
           ? // Its head changes with every step: it has a text where that is here, and asks for none.
-            queueAnswer(fold.blocks, wants.queue, (content) =>
-              this.sayings.start(content, fold.record, false),
+            queueAnswer(
+              fold.blocks,
+              wants.queue,
+              (content) => this.sayings.start(content, fold.record, false),
+              movesAt(session.current, fold),
             )
           : null,
       runs: has && wants.queue > 0 && session.isContiguous ? runsAnswer(fold.blocks, wants.queue) : null,
-      scheduler:
-        has && wants.scheduler
-          ? schedulerAnswer(fold, session.hello, session.current && partOf(session.current, fold))
-          : null,
+      scheduler: has && wants.scheduler ? schedulerAnswer(fold, session.hello, session.current) : null,
       events:
         has && wants.events !== null
           ? this.events.answer(fold, session.head.link === 'replay' ? session.table.counts : null)
@@ -275,6 +273,24 @@ export class Publisher {
       .filter((array): array is Uint32Array => array != null && array.length > 0)
       .map((array) => array.buffer as ArrayBuffer);
     return { view, transfer: [...new Set(transfer)] };
+  }
+
+  private tables(): View['tables'] {
+    const { session, wants } = this;
+    if (wants.tables === null) return null;
+    const { fold } = session;
+    const { copied, careers } = session.traces;
+    const answer = tablesAnswer(
+      fold,
+      { copied, careers, present: copiesAt(session.current, fold) },
+      wants.tables,
+    );
+    // Who ended before this page came, only the server knows.
+    const { state } = wants.tables;
+    const missing = answer.unknown > 0;
+    if (missing || state === 'finished' || state === 'any')
+      careers.want(missing, session.head.link !== 'replay');
+    return answer;
   }
 
   private request(request: number, sequence: number | null, story: EventList | null): RequestAnswer | null {

@@ -58,7 +58,7 @@ export class Session {
   readonly navigator: Navigator;
   mode: Mode;
   notice: string | null = null;
-  readonly traces = new Traces();
+  readonly traces: Traces;
   readonly memory = new RequestMemory();
   readonly texts: Texts;
   /** Something that the page does not know yet, beside the map. */
@@ -113,6 +113,7 @@ export class Session {
       () => this.changed(),
       () => this.navigator.moving,
     );
+    this.traces = new Traces(this.memory, requests, this.landmarks, () => this.changed());
     this.table = new StepTable(this.series, requests, (before) => this.tableChanged(before));
     this.head = new Head(
       newFold(),
@@ -295,6 +296,7 @@ export class Session {
       (request) => texts.wanted.has(request) || folds.some((fold) => fold.requests.rows.has(request)),
     );
     texts.transcripts.forget(gone);
+    this.traces.careers.forget(gone);
     this.mostKnown = Math.max(FEWEST_KNOWN, 2 * memory.size);
   }
 

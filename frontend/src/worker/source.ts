@@ -2,6 +2,7 @@
 
 import { unpackFrames } from '../ledger/frame';
 import type { RequestMemory } from '../ledger/requests';
+import type { RequestTold } from './careers';
 import { type EventPage, type EventQuery, readPage, type ToldPage } from './eventPage';
 import type { Landmark } from './landmarks';
 import type { StepColumns } from './series';
@@ -62,6 +63,8 @@ export interface Requests {
   landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
   /** What each request did in the steps `first` to `last`, as many as were read in time. */
   lanes(first: number, last: number): Promise<ToldLanes>;
+  /** A row a request, in the order of submission, as far as the index goes; of what a page holds itself it is told nothing. */
+  requests(): Promise<readonly RequestTold[]>;
   /** Events that meet a filter, from a place on, as many as were found in time. `memory` knows how sequences are called. */
   events(query: EventQuery, memory: RequestMemory): Promise<EventPage>;
   /** Contents; one that is not recorded is left out. */
@@ -144,6 +147,10 @@ export class ServerRequests implements Requests {
 
   async lanes(first: number, last: number): Promise<ToldLanes> {
     return (await (await this.get(`lanes?first=${first}&last=${last}`)).json()) as ToldLanes;
+  }
+
+  async requests(): Promise<readonly RequestTold[]> {
+    return ((await (await this.get('requests')).json()) as { requests: RequestTold[] }).requests;
   }
 
   async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {

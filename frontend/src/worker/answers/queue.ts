@@ -2,6 +2,7 @@
 
 import type { Blocks } from '../../ledger/blocks';
 import { NONE } from '../../ledger/generated/constants';
+import type { Moves } from '../moves';
 
 export interface QueueAnswer {
   /** The first blocks, head first. */
@@ -12,6 +13,8 @@ export interface QueueAnswer {
   /** How its text begins; null: not known. */
   readonly start: string | null;
   readonly hits: number;
+  /** What the present step moved; null: its record is not here. */
+  readonly moves: Moves | null;
 }
 
 /** Of so many blocks the tickets are looked at to guess where the head of the queue ends. */
@@ -95,6 +98,7 @@ export function queueAnswer(
   blocks: Blocks,
   k: number,
   startOf: (content: number) => string | null,
+  moves: Moves | null,
 ): QueueAnswer {
   const head = headOfQueue(blocks, k);
   const next = head[0];
@@ -105,5 +109,6 @@ export function queueAnswer(
     loses,
     start: loses === NONE ? null : startOf(loses),
     hits: next === undefined ? 0 : blocks.hits[next]!,
+    moves,
   };
 }
