@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-TRACED = ("toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata")
+TRACED = ("devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata")
 """The categories that :func:`frame_times` needs."""
 
 
