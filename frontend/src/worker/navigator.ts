@@ -182,6 +182,7 @@ export class Navigator {
       const isThere = fold.step >= step && (frame === undefined || peekFrame(frame).type !== 'text');
       if (frame === undefined || isThere) {
         this.arriving = null;
+        this.turns.over();
         if (this.goal?.step === step && fold.step === step) this.arrive(this.goal, true);
         else this.look();
         return true;
