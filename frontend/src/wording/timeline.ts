@@ -15,7 +15,11 @@ export const timeline = {
     'Timeline: drag to move through the session, with Shift to show those steps alone. Arrow keys move by a step, + and − zoom, 0 shows all.',
   tooWide: (most: number) => `Requests have rows in up to ${n(most)} steps: zoom in`,
   noRequests: 'No request in these steps',
-  rows: (first: number, last: number, total: number) => `${n(first)}–${n(last)}/${n(total)}`,
+  rows: {
+    shown: (count: number, total: number) => `${n(count)} of ${plural(total, 'request')}`,
+    title: (first: number, last: number, total: number) =>
+      `Rows ${n(first)} to ${n(last)} of the ${plural(total, 'request')} that are there in these steps. Shift and the wheel, or Page Down, show others.`,
+  },
   clickRow: 'Click to select; Shift and the wheel: other requests',
   does: (state: string, tokens: number) =>
     state === 'running'

@@ -66,7 +66,7 @@ export function Head() {
           {text.timeline.legend.decode}
         </span>
         <span>
-          <i class="swatch waits" />
+          <i class="swatch queued" />
           {text.timeline.legend.waits}
         </span>
         <ListedLegend />

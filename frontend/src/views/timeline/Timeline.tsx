@@ -38,6 +38,7 @@ import {
   rowsFrom,
   scrollRows,
 } from './pointer';
+import { RowCount } from './RowCount';
 import { layout, pan, range, reveal, showAll, windowNow, xOfPresent, zoom } from './range';
 import { drawRows } from './rows';
 import { Tip } from './Tip';
@@ -223,6 +224,7 @@ export function Timeline() {
           <Tip />
         </div>
         <Minimap />
+        <RowCount />
       </div>
       <Compare />
       <Splitter panel="timeline" side="top" />

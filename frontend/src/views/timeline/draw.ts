@@ -53,9 +53,12 @@ export function bottomOf(layout: Layout): number {
   return rowsTop(layout) + layout.rows * ROW;
 }
 
+/** CSS pixels between what lies above the axis and it. */
+export const AXIS_GAP = 4;
+
 /** Where the minimap begins, under the axis. */
 export function minimapTop(layout: Layout): number {
-  return bottomOf(layout) + layout.axis + 4;
+  return bottomOf(layout) + AXIS_GAP + layout.axis;
 }
 
 /** Steps that the width shows. */
@@ -102,7 +105,7 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineS
   drawTokens(context, scene, tokensTop);
   drawMarks(context, scene, top);
   drawListed(context, scene.listed, scene.window, layout, palette);
-  drawAxis(context, scene, bottomOf(layout) + 4);
+  drawAxis(context, scene, bottomOf(layout) + AXIS_GAP);
 }
 
 /** Left and right edge of a bucket. */
@@ -266,7 +269,7 @@ function drawAxis(context: CanvasRenderingContext2D, scene: TimelineScene, top: 
     context.fillStyle = palette.line;
     context.fillRect(Math.round(x), top - 3, 1, 4);
     context.fillStyle = palette.faint;
-    // At the very left stands which requests have rows.
+    // Left of it stands how many requests have rows.
     if (x > layout.left + 14) context.fillText(integer(step), x, top + 7);
   }
 }

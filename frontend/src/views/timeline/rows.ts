@@ -77,10 +77,6 @@ export function drawRows(context: CanvasRenderingContext2D, scene: RowsScene): v
     if (x1 > x0) holes.push([x0, x1]);
   }
   hatch(context, holes, top, height, palette.line);
-  context.fillStyle = palette.faint;
-  const last = lanes.offset + Math.min(layout.rows, lanes.rows.length);
-  if (lanes.total > last - lanes.offset)
-    context.fillText(words.rows(lanes.offset + 1, last, lanes.total), 12, top + height + 9);
 }
 
 function drawRow(context: CanvasRenderingContext2D, row: LaneRow, y: number, scene: RowsScene): void {
