@@ -18,6 +18,7 @@ from kvarium_ledger.decisions import (
     Submitted,
 )
 from kvarium_ledger.fold import Fold
+from kvarium_ledger.hit_statistics import HitStatistics
 from kvarium_ledger.operations import CARRIED_MASK, Cause, Operation
 from kvarium_ledger.records import AnyRecord, Gap, Keyframe, Note, Operations, Step, Text
 from kvarium_ledger.violations import Violation
@@ -122,9 +123,12 @@ class Indexer:
         prefill, decode = fill_tokens(step.operations)
         usage = fold.usage()
         decided = Counter(type(decision) for decision in step.decisions)
+        asked = HitStatistics()
         states = self._states = self._states or _states(fold, before=step.decisions)
         for decision in step.decisions:
             self._decide(decision, step, states)
+            if isinstance(decision, Admitted):
+                asked.count(decision)
         self._rows.steps.append(
             {
                 "session": self.session,
@@ -151,6 +155,8 @@ class Indexer:
                 "preempted": decided[Preempted],
                 "running": states["running"],
                 "waiting": states["waiting"] + states["preempted"],
+                "queries": asked.queries,
+                "hits": asked.hits,
             }
         )
         for kind, count in (

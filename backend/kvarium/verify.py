@@ -111,6 +111,11 @@ class _IndexCheck:
         self._requests |= {row["request"]: row for row in rows.requests}
         steps, landmarks = self._reader.indexed_rows(self._session, self._compared, record)
         self._compared = record
+        older = {row["step"] for row in steps if row["queries"] is None and row["hits"] is None}
+        for row in rows.steps:
+            if row["step"] in older:
+                # Indexed before a recording had them.
+                row |= {"queries": None, "hits": None}
         self._differences("step", ("step",), steps, rows.steps)
         self._differences("landmark", ("step", "kind", "record"), landmarks, rows.landmarks)
 

@@ -289,7 +289,7 @@ def test_a_chunk_with_something_behind_its_frame_is_damaged() -> None:
         ("UPDATE chunk SET layout = 0", "content size"),
         ("UPDATE chunk SET layout = 2", "nobody knows its layout 2"),
         ("UPDATE keyframe SET record = record + 1", "the keyframe at record"),
-        ("UPDATE kvarium SET value = '4' WHERE key = 'format'", "has format 4, this kvarium"),
+        ("UPDATE kvarium SET value = '5' WHERE key = 'format'", "has format 5, this kvarium"),
         ("UPDATE kvarium SET value = '1' WHERE key = 'format'", "which does not belong there"),
         ("PRAGMA application_id = 1", "kvarium did not write it"),
     ],

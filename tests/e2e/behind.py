@@ -158,6 +158,9 @@ class Truth:
         usage = fold.usage()
         kinds = list(step.operations.kind)
         prefill = sum(each.tokens for each in step.decisions if isinstance(each, Scheduled))
+        admitted = [
+            each for each in step.decisions if isinstance(each, Admitted) and each.state_before == "waiting"
+        ]
         row = {
             "active": usage.active,
             "shared": usage.shared,
@@ -167,6 +170,8 @@ class Truth:
             "evict": kinds.count(Operation.evict),
             "copy": kinds.count(Operation.copy),
             "preempted": sum(isinstance(each, Preempted) for each in step.decisions),
+            "queries": sum(each.tokens for each in admitted),
+            "hits": sum(each.hit for each in admitted),
         }
         for name, value in row.items():
             self.figures.setdefault(name, []).append(value)

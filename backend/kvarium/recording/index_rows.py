@@ -32,8 +32,14 @@ STEP_COLUMNS: Final = (
     "preempted",
     "running",
     "waiting",
+    "queries",
+    "hits",
 )
-"""The columns of a step. ``free`` is free blocks after it and ``freed`` the ``free`` operations in it."""
+"""The columns of a step. ``free`` is free blocks after it and ``freed`` the ``free`` operations in it.
+
+``queries`` and ``hits`` are tokens, as :class:`kvarium_ledger.hit_statistics.HitStatistics` counts them: of requests that
+were admitted in the step, those that came back after a preemption left out. None: indexed before a recording had them.
+"""
 
 REQUEST_COLUMNS: Final = (
     "request",

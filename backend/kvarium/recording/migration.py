@@ -3,6 +3,7 @@
     1   session, chunk and the index                      r1_first.py (from before there were migrations: not stamped)
     2   note, removed                                     r2_notes.py
     3   chunk.layout, touched                             r3_touched.py
+    4   step.queries, step.hits                           r4_hits.py
 
 A format is a revision of Alembic's; the table ``kvarium`` tells its number too, which every kvarium that ever was reads
 first. A new recording is made as it is today, without Alembic. An older one is upgraded when it is opened for writing, in

@@ -248,19 +248,21 @@ class Reader(Catalogue):
     # -- the index --------------------------------------------------------------------------------------------------
 
     def steps(self, session: int, first: int = 0, last: int | None = None) -> dict[str, list[Any]]:
-        """The columns of the steps ``first`` to ``last``, as far as the index goes."""
+        """The columns of the steps ``first`` to ``last``, as far as the index goes; None is what is not recorded."""
         table = tables.step
+        there = [
+            column for column in tables.columns_of(table, self.database.format) if column.name in STEP_COLUMNS
+        ]
         query = (
-            sa.select(*(table.c[name] for name in STEP_COLUMNS))
-            .where(table.c.session == session, table.c.step >= first)
-            .order_by(table.c.step)
+            sa.select(*there).where(table.c.session == session, table.c.step >= first).order_by(table.c.step)
         )
         if last is not None:
             query = query.where(table.c.step <= last)
         with self.database.engine.connect() as connection:
             rows = rows_of(connection, query)
-        columns = zip(*rows, strict=True) if rows else ([] for _ in STEP_COLUMNS)
-        return {name: list(column) for name, column in zip(STEP_COLUMNS, columns, strict=True)}
+        columns = zip(*rows, strict=True) if rows else ([] for _ in there)
+        found = {column.name: list(values) for column, values in zip(there, columns, strict=True)}
+        return {name: found.get(name, [None] * len(rows)) for name in STEP_COLUMNS}
 
     def step_at(self, session: int, record: int) -> int:
         """The last step that was indexed up to a record (-1: none)."""
@@ -291,16 +293,21 @@ class Reader(Catalogue):
             return dicts_of(connection, requests_of(session))
 
     def indexed_rows(self, session: int, after: int, through: int) -> tuple[list[Row], list[Row]]:
-        """The rows of steps and of landmarks whose records lie after ``after``, up to ``through``, by record."""
+        """The rows of steps and of landmarks whose records lie after ``after``, up to ``through``, by record.
+
+        A column that the recording's format has not is None in each.
+        """
         found = []
         with self.database.engine.connect() as connection:
             for table in (tables.step, tables.landmark):
+                there = tables.columns_of(table, self.database.format)
+                absent = dict.fromkeys(set(table.c.keys()) - {column.name for column in there})
                 query = (
-                    sa.select(*(column for column in table.c if column.name != "session"))
+                    sa.select(*(column for column in there if column.name != "session"))
                     .where(table.c.session == session, table.c.record > after, table.c.record <= through)
                     .order_by(table.c.record)
                 )
-                found.append(dicts_of(connection, query))
+                found.append([row | absent for row in dicts_of(connection, query)])
         return found[0], found[1]
 
     def quick_check(self) -> list[str]:

@@ -39,7 +39,7 @@ from sqlalchemy import (
 
 from kvarium.recording.index_rows import STEP_COLUMNS
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The version of these tables, kept in the table ``kvarium``. A newer one is refused by name."""
 
 NOTES_SINCE: Final = 2
@@ -47,6 +47,9 @@ NOTES_SINCE: Final = 2
 
 TOUCHED_SINCE: Final = 3
 """The first format with ``chunk.layout`` and the table ``touched``."""
+
+HITS_SINCE: Final = 4
+"""The first format with ``step.queries`` and ``step.hits``."""
 
 MAX_BLOCKS: Final = 1 << 24
 """A pool of more blocks is no engine's, and following it would take gigabytes."""
@@ -191,7 +194,7 @@ step = Table(
     "step",
     metadata,
     _big("session", 0),
-    *(_big(name, 0) for name in STEP_COLUMNS),
+    *(_big(name, None if name in ("queries", "hits") else 0) for name in STEP_COLUMNS),
     PrimaryKeyConstraint("session", "step"),
     sqlite_with_rowid=False,
 )
@@ -305,6 +308,8 @@ _SINCE: Final = {
     "touched": TOUCHED_SINCE,
     "note": NOTES_SINCE,
     "removed": NOTES_SINCE,
+    "step.queries": HITS_SINCE,
+    "step.hits": HITS_SINCE,
 }
 
 

@@ -109,6 +109,8 @@ STEP = _table(
     "release",
     "freed",
     "preempted",
+    "queries",
+    "hits",
 )
 
 DECISION = _table(

@@ -7,7 +7,8 @@ import numpy as np
 from kvarium.sql.builder import Builder, Columns, Session
 from kvarium.sql.walk import Batch
 from kvarium_ledger.columns import column, u32
-from kvarium_ledger.decisions import Preempted
+from kvarium_ledger.decisions import Admitted, Preempted
+from kvarium_ledger.hit_statistics import HitStatistics
 from kvarium_ledger.operations import CARRIED_MASK, Cause, Operation
 
 USAGE = ("active", "shared", "cached", "free", "running", "waiting")
@@ -28,6 +29,7 @@ _TOLD = {
 }
 _COUNTED = {kind.name: kind for kind in Operation if kind is not Operation.free} | {"freed": Operation.free}
 _FILLED = {"prefill_tokens": Cause.prefill, "decode_tokens": Cause.decode}
+_ASKED = ("queries", "hits")
 
 
 class StepRows(Builder):
@@ -57,6 +59,8 @@ class StepRows(Builder):
             columns |= self._counts(batch)
         if _FILLED.keys() & set(self.columns):
             columns |= self._filled(batch)
+        if not set(_ASKED).isdisjoint(self.columns):
+            columns |= self._asked(batch)
         return columns
 
     def _usage(self, name: str, first: int, count: int) -> np.ndarray:
@@ -76,6 +80,21 @@ class StepRows(Builder):
         which = np.repeat(np.arange(len(lengths)), lengths)
         table = np.bincount(which * 256 + kinds, minlength=256 * len(lengths)).reshape(-1, 256)
         return {name: table[:, int(kind)] for name, kind in _COUNTED.items() if name in self.columns}
+
+    def _asked(self, batch: Batch) -> Columns:
+        """What the prefix cache was asked for and had, as vLLM counts it."""
+        counted = []
+        for step in batch.steps:
+            asked = HitStatistics()
+            for made in step.decisions:
+                if isinstance(made, Admitted):
+                    asked.count(made)
+            counted.append(asked)
+        return {
+            name: np.array([getattr(asked, name) for asked in counted], dtype=np.int64)
+            for name in _ASKED
+            if name in self.columns
+        }
 
     def _filled(self, batch: Batch) -> Columns:
         """How many tokens the fills stand for, by their cause."""

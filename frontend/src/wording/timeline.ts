@@ -43,6 +43,15 @@ export const timeline = {
       : `at most ${(100 * most).toFixed(1)} % used, ${(100 * cached).toFixed(1)} % cached on average`,
   tokensTip: (prefill: number, decode: number, single: boolean) =>
     `${n(prefill)} prefill, ${n(decode)} decode${single ? '' : ' tokens in all'}`,
+  hitRate: 'hit rate',
+  hitRateTitle:
+    'Of the tokens of the requests that were admitted, how many the prefix cache had; those that came back after a preemption are left out, as in vLLM',
+  hitsTip: (hits: number, queries: number) =>
+    Number.isNaN(queries)
+      ? 'hit rate not recorded'
+      : queries === 0
+        ? 'no request admitted'
+        : `hit rate ${((100 * hits) / queries).toFixed(1)} %, ${n(hits)} of ${plural(queries, 'token')}`,
   partly: (known: number) => `only ${plural(known, 'step')} of them known`,
   filling: 'being loaded',
   evicted: (count: number) => plural(count, 'eviction'),

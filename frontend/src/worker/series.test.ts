@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Decision } from '../ledger/requests';
 import { Series } from './series';
 
 function filled(steps: number): Series {
@@ -20,6 +21,9 @@ function filled(steps: number): Series {
     evict: step.map(() => 1),
     copy: step.map(() => 0),
     preempted: step.map((i) => (i === 50 ? 1 : 0)),
+    // Of the first steps it is not recorded.
+    queries: step.map((i) => (i < 5 ? null : i % 10 === 7 ? 100 : 0)),
+    hits: step.map((i) => (i < 5 ? null : i === 27 ? 64 : 0)),
   });
   return series;
 }
@@ -68,4 +72,25 @@ test('steps that were not saved are forgotten', () => {
   expect([series.has(59), series.has(60), series.length]).toEqual([true, false, 60]);
   series.load({ step: [70], record: [140] });
   expect([series.has(65), series.has(70)]).toEqual([false, true]);
+});
+
+test('the hit rate is that of the requests that were admitted, and is not told where it was not recorded', () => {
+  const series = filled(40);
+  const buckets = series.buckets(0, 40, 4);
+  expect(Array.from(buckets.queries)).toEqual([Number.NaN, 100, 100, 100]);
+  expect(Array.from(buckets.hits)).toEqual([Number.NaN, 0, 64, 0]);
+  expect(Array.from(series.buckets(40, 50, 5).queries)).toEqual(new Array(5).fill(Number.NaN));
+});
+
+test('a request that comes back after a preemption is no query, as in vLLM', () => {
+  const series = new Series();
+  const admitted = { kind: 'admitted', op: 0, state_after: 'running' } as const;
+  const decisions: Decision[] = [
+    { ...admitted, request: 0, tokens: 40, hit: 32, state_before: 'waiting' },
+    { ...admitted, request: 1, tokens: 7, state_before: 'waiting' },
+    { ...admitted, request: 2, tokens: 100, hit: 96, state_before: 'preempted' },
+  ];
+  const step = { type: 'step', record: 1, step: 0, time: 0, sealed: 1, op: 0, digest: {} as never } as const;
+  series.append({ ...step, decisions }, { active: 1, shared: 0, cached: 0, free: 0 });
+  expect([series.get('queries', 0), series.get('hits', 0)]).toEqual([47, 32]);
 });

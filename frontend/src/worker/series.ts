@@ -22,10 +22,12 @@ export const SERIES = [
   'evict',
   'copy',
   'preempted',
+  'queries',
+  'hits',
 ] as const;
 export type SeriesName = (typeof SERIES)[number];
 
-/** What needs more than the 2^24 that a f32 counts to. The others are counts of one step; a step takes 68 bytes. */
+/** What needs more than the 2^24 that a f32 counts to. The others are counts of one step; a step takes 76 bytes. */
 const WIDE: readonly SeriesName[] = ['record', 'op', 'time'];
 
 type Column = Float64Array | Float32Array;
@@ -35,8 +37,12 @@ function unknown(name: SeriesName, length: number): Column {
   return made.fill(Number.NaN);
 }
 
-/** The server's answer to `GET …/steps`: columns. */
-export type StepColumns = { step: number[] } & Partial<Record<SeriesName | OperationCount, number[]>>;
+/** The server's answer to `GET …/steps`: columns; null: not recorded. */
+export type StepColumns = { step: number[] } & Partial<
+  Record<Exclude<SeriesName, Asked> | OperationCount, number[]> & Record<Asked, (number | null)[]>
+>;
+/** Columns that older recordings do not have. */
+type Asked = 'queries' | 'hits';
 type OperationCount = Exclude<keyof typeof Operation, 'free'> | 'freed';
 
 /** What the timeline draws: a bucket of steps a pixel or so. */
@@ -55,6 +61,9 @@ export interface Buckets {
   evict: Float32Array;
   copy: Float32Array;
   preempted: Float32Array;
+  /** Tokens that the requests admitted in them asked the prefix cache for, and found; NaN where that is not recorded. */
+  queries: Float64Array;
+  hits: Float64Array;
   /** The largest number of tokens in a step. */
   maxTokens: number;
   /** The most blocks in use (active or shared) in a step, the tokens of all steps, and how many steps are known. */
@@ -114,7 +123,7 @@ export class Series {
       const from = rows[name];
       if (from === undefined) continue;
       const to = this.columns[name];
-      for (let i = 0; i < rows.step.length; i++) to[rows.step[i]!] = from[i]!;
+      for (let i = 0; i < rows.step.length; i++) to[rows.step[i]!] = from[i] ?? Number.NaN;
     }
   }
 
@@ -127,9 +136,16 @@ export class Series {
     };
     let prefill = 0;
     let preempted = 0;
+    let queries = 0;
+    let hits = 0;
     for (const decision of step.decisions ?? []) {
       if (decision.kind === 'scheduled') prefill += decision.tokens;
       else if (decision.kind === 'preempted') preempted++;
+      else if (decision.kind === 'admitted' && decision.state_before !== 'preempted') {
+        // As vLLM counts them: what a request finds again after a preemption was its own.
+        queries += decision.tokens;
+        hits += decision.hit ?? 0;
+      }
     }
     let allocate = 0;
     let evict = 0;
@@ -153,6 +169,8 @@ export class Series {
     set('evict', evict);
     set('copy', copy);
     set('preempted', preempted);
+    set('queries', queries);
+    set('hits', hits);
   }
 
   /** Know where a step is, and no more. */
@@ -223,6 +241,8 @@ export class Series {
       evict: make(),
       copy: make(),
       preempted: make(),
+      queries: new Float64Array(count),
+      hits: new Float64Array(count),
       maxTokens: 0,
       most: make(),
       prefillSum: make(),
@@ -241,6 +261,8 @@ export class Series {
       let evict = 0;
       let copy = 0;
       let preempted = 0;
+      let queries = 0;
+      let hits = 0;
       let most = 0;
       let prefillSum = 0;
       let decodeSum = 0;
@@ -263,6 +285,8 @@ export class Series {
         evict += columns.evict[step]!;
         copy += columns.copy[step]!;
         preempted += columns.preempted[step]!;
+        queries += columns.queries[step]!;
+        hits += columns.hits[step]!;
       }
       out.active[bucket] = active / known;
       out.shared[bucket] = shared / known;
@@ -276,6 +300,8 @@ export class Series {
       out.evict[bucket] = evict;
       out.copy[bucket] = copy;
       out.preempted[bucket] = preempted;
+      out.queries[bucket] = known > 0 ? queries : Number.NaN;
+      out.hits[bucket] = known > 0 ? hits : Number.NaN;
       out.maxTokens = Math.max(out.maxTokens, prefill + decode);
     }
     return out;

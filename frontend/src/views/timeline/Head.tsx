@@ -65,6 +65,10 @@ export function Head() {
           <i class="swatch decode" />
           {text.timeline.legend.decode}
         </span>
+        <span title={text.timeline.hitRateTitle}>
+          <i class="swatch hitrate" />
+          {text.timeline.hitRate}
+        </span>
         <span>
           <i class="swatch queued" />
           {text.timeline.legend.waits}

@@ -84,6 +84,8 @@ export function Tip() {
       <span class="dim">
         {text.timeline.tokensTip(buckets.prefillSum[bucket]!, buckets.decodeSum[bucket]!, single)}
       </span>
+      <br />
+      <span class="dim">{text.timeline.hitsTip(buckets.hits[bucket]!, buckets.queries[bucket]!)}</span>
       {known < last - first + 1 && (
         <span class="dim">
           <br />

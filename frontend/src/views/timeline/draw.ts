@@ -1,4 +1,4 @@
-/** Draws the lanes of the timeline: usage stacked, tokens a step, and what happened. */
+/** Draws the lanes of the timeline: usage stacked, tokens a step, the hit rate, and what happened. */
 
 import { integer } from '../../format';
 import { text } from '../../text';
@@ -16,6 +16,7 @@ export interface Layout {
   readonly marks: number;
   readonly use: number;
   readonly tokens: number;
+  readonly hits: number;
   /** How many requests have a row. */
   readonly rows: number;
   readonly axis: number;
@@ -28,24 +29,26 @@ export const ROW = 11;
 const CURVES = 140;
 
 export function layoutFor(width: number, height: number): Layout {
-  const left = width > 900 ? 62 : 54;
+  const left = 62;
   const flag = 18;
   const marks = 14;
   const axis = 16;
   const minimap = 14;
   const rest = Math.max(40, height - flag - marks - axis - minimap - 18);
   const rows = Math.floor((Math.max(rest * 0.36, rest - CURVES) - GAP) / ROW);
-  const curves = rest - rows * ROW - GAP;
-  const tokens = Math.round(curves * 0.3);
-  return { left, right: width - 16, flag, marks, use: curves - tokens, tokens, rows, axis, minimap };
+  const curves = rest - rows * ROW - 2 * GAP;
+  const tokens = Math.round(curves * 0.28);
+  const hits = Math.round(curves * 0.24);
+  const use = curves - tokens - hits;
+  return { left, right: width - 16, flag, marks, use, tokens, hits, rows, axis, minimap };
 }
 
-/** CSS pixels between use and tokens, and between those and the rows. */
+/** CSS pixels between use, tokens, hit rate and rows. */
 const GAP = 6;
 
 /** Where the rows of requests begin. */
-export function rowsTop({ flag, marks, use, tokens }: Layout): number {
-  return flag + marks + use + GAP + tokens + GAP;
+export function rowsTop({ flag, marks, use, tokens, hits }: Layout): number {
+  return flag + marks + use + GAP + tokens + GAP + hits + GAP;
 }
 
 /** Where the lanes end and the axis begins. */
@@ -95,14 +98,18 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineS
   const top = layout.flag;
   const useTop = top + layout.marks;
   const tokensTop = useTop + layout.use + GAP;
+  const hitsTop = tokensTop + layout.tokens + GAP;
   context.font = `11px ${MONO}`;
   context.textBaseline = 'middle';
   context.fillStyle = palette.dim;
   context.textAlign = 'left';
   context.fillText(text.timeline.use, 12, useTop + layout.use / 2);
   context.fillText(text.timeline.tokens, 12, tokensTop + layout.tokens / 2);
+  context.font = `10px ${MONO}`;
+  context.fillText(text.timeline.hitRate, 12, hitsTop + layout.hits / 2);
   drawUse(context, scene, useTop);
   drawTokens(context, scene, tokensTop);
+  drawHits(context, scene, hitsTop);
   drawMarks(context, scene, top);
   drawListed(context, scene.listed, scene.window, layout, palette);
   drawAxis(context, scene, bottomOf(layout) + AXIS_GAP);
@@ -214,6 +221,37 @@ function drawTokens(context: CanvasRenderingContext2D, scene: TimelineScene, top
     if (buckets.prefill[i]! > 0) context.fillRect(x0, bottom - all, width, all);
     context.fillStyle = palette.decode;
     context.fillRect(x0, bottom - decode, width, decode);
+  }
+}
+
+/**
+ * The hit rate, from 0 to 1: of the requests that were admitted in each bucket. Where none was, a thin line leads on from the
+ * last ones; where it is not recorded, there is none.
+ */
+function drawHits(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+  const { buckets, layout, palette } = scene;
+  const { queries, hits } = buckets;
+  const bottom = top + layout.hits;
+  context.fillStyle = palette.hair;
+  context.fillRect(layout.left, top, layout.right - layout.left, 1);
+  context.fillRect(layout.left, bottom, layout.right - layout.left, 1);
+  let last: { x: number; y: number } | null = null;
+  for (let i = 0; i < queries.length; i++) {
+    const [x0, x1] = edges(scene, i);
+    if (x1 <= x0) continue;
+    if (Number.isNaN(queries[i]!)) last = null;
+    if (!(queries[i]! > 0)) continue;
+    const y = bottom - (hits[i]! / queries[i]!) * layout.hits;
+    context.fillStyle = palette['s-cached'];
+    context.fillRect(x0, y, Math.max(1, x1 - x0), bottom - y);
+    context.fillStyle = palette.faint;
+    if (last !== null) {
+      context.fillRect(last.x, last.y - 0.5, x0 - last.x, 1);
+      context.fillRect(x0 - 0.5, Math.min(last.y, y), 1, Math.abs(last.y - y));
+    }
+    context.fillStyle = palette.text;
+    context.fillRect(x0, y - 0.75, Math.max(1.5, x1 - x0), 1.5);
+    last = { x: x1, y };
   }
 }
 
