@@ -101,7 +101,13 @@ class Steering:
                 result = handler(command.args, command.asked_by)
             except (CommandError, ValueError) as fault:
                 error = str(fault)
-        self.engine.ledger.control(command.id, command.name, self._recorded(command), command.asked_by, error)
+        args = self._recorded(command)
+        if command.name == "submit" and error is None:
+            # Which request it became: by that a reader finds how the request is sampled.
+            number = result["request"]
+            assert isinstance(number, int)
+            args["request"] = number
+        self.engine.ledger.control(command.id, command.name, args, command.asked_by, error)
         return Answer(id=command.id, error=error, result=result)
 
     @staticmethod

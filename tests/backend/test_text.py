@@ -11,11 +11,13 @@ import pytest
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_engine.scheduling.request import Request
+from kvarium_engine.steering import Steering
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import Hypothesis, SequenceCreated, SequenceDropped
 from kvarium_ledger.encoder import Encoder
 from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.ledger import SealedStep
+from kvarium_ledger.messages import Command
 from kvarium_ledger.records import Step
 from tests.backend.hand_engine import hello, record_of
 from tests.backend.running_server import RunningServer, wait_for
@@ -123,6 +125,30 @@ def test_the_tokens_of_a_sequence_at_a_record_are_those_that_the_engine_had(
         assert len(answer["records"]) == len(sampled)
         assert all(found in run.truth and found <= record for found in answer["records"])
         assert answer["records"] == sorted(answer["records"])
+
+
+def test_a_request_tells_what_the_command_that_submitted_it_asked_for(
+    recorded: tuple[RunningServer, str],
+) -> None:
+    engine = Mirrored(num_blocks=BLOCKS, block_size=SIZE)
+    steering = Steering(engine.engine)
+    engine.submit(3, max_tokens=2)
+    engine.step()
+    args = {"prompt_tokens": 4, "temperature": 0.5, "max_tokens": 3}
+    for number, how in enumerate(({"seed": 5}, {"top_p": 7}, {"seed": 6, "stop": "the end"})):
+        steering.carry_out(Command(id=f"c{number}", name="submit", args=args | how))
+    engine.run()
+    encoder = Encoder(BLOCKS, "full", engine.engine.runner.vocabulary)
+    server, _ = recorded
+    session = sent(server, [frame for sealed in engine.sealed for _, frame in encoder.encode(sealed)], parts=3)
+    told = [
+        server.get(f"/sessions/{session}/requests/{request}/tokens")["submit"] for request in range(3)
+    ]
+    assert told == [
+        None,
+        args | {"seed": 5, "request": 1},
+        args | {"seed": 6, "stop_length": 7, "request": 2},
+    ]
 
 
 def test_the_answers_of_a_beam_search_are_those_that_the_engine_found_as_of_any_record(

@@ -327,6 +327,9 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
             expect(card.locator(".voice .title").nth(i)).to_contain_text("60 tokens · length")
             expect(page.locator(".inspector .voice").nth(i)).to_contain_text("· length")
         expect(page.locator(".inspector .pairs")).to_contain_text("up to 60 new ones each")
+        sampling = page.locator(".inspector .sampling").text_content() or ""
+        assert "n 2" in sampling
+        assert "max_tokens 60" in sampling
         session, request = session_of(page), number(card)
         server.interrupt()
         assert server.wait() == 0
@@ -361,6 +364,7 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
                 [text.strip() for text in expected],
             )
             assert expected[0].count("#") > 0
+        expect(inspector.locator(".sampling")).to_have_text(sampling)
     database.close()
 
 

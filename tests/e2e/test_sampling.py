@@ -176,6 +176,8 @@ def test_a_request_that_ended_before_the_page_came_is_shown_at_the_live_end(
         ready(page)
         # Nothing that this page folds tells of any request: the server does.
         expect(page.locator(".inspector")).to_contain_text("finished · length at step")
+        # No command submitted it.
+        expect(page.locator(".inspector .sampling")).to_have_text("not recorded")
         tokens = told(page, "requests/1/tokens")["sequences"][0]["tokens"]
         assert len(tokens) == 9
         pieces = {int(token): piece for token, piece in told(page, "pieces")["pieces"].items()}

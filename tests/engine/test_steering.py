@@ -34,7 +34,14 @@ def test_a_submitted_request_runs_and_the_command_is_recorded_before_its_step() 
     control = engine.records[1]
     assert isinstance(control, Control)
     assert (control.id, control.name, control.asked_by, control.error) == ("c1", "submit", "me", None)
-    assert control.args == {"prompt_tokens": 40, "max_tokens": 3, "n": 2, "name": "mine", "priority": 1}
+    assert control.args == {
+        "prompt_tokens": 40,
+        "max_tokens": 3,
+        "n": 2,
+        "name": "mine",
+        "priority": 1,
+        "request": 0,
+    }
 
 
 def test_a_text_is_a_prompt_and_equal_beginnings_of_texts_share_blocks() -> None:
@@ -53,8 +60,8 @@ def test_the_text_of_a_prompt_does_not_stand_in_the_control_record() -> None:
     ask(steering, "submit", prompt_tokens=[1, 2, 3])
     engine.step()
     assert [record.args for record in engine.records if isinstance(record, Control)] == [
-        {"prompt_length": 8},
-        {"prompt_tokens_length": 3},
+        {"prompt_length": 8, "request": 0},
+        {"prompt_tokens_length": 3, "request": 1},
     ]
 
 
@@ -354,7 +361,7 @@ def test_stops_are_recorded_by_how_many_they_are_and_one_text_is_a_list_of_one()
     assert engine.roster.requests[0].params.stop == ("the end",)
     engine.step()
     [control] = [record for record in engine.records if isinstance(record, Control)]
-    assert control.args == {"prompt_tokens": 4, "stop_length": 7, "stop_token_ids_length": 1}
+    assert control.args == {"prompt_tokens": 4, "stop_length": 7, "stop_token_ids_length": 1, "request": 0}
 
 
 class _Wordless(NullRunner):
@@ -424,7 +431,7 @@ def test_a_turn_goes_through_the_models_template_and_its_text_is_what_was_typed(
     assert prompt.text == "Why?"
     [control] = [record for record in engine.records if isinstance(record, Control)]
     assert control.args == {
-        "prompt_length": 4, "chat": True, "system_length": 9, "name": "a", "max_tokens": 3,
+        "prompt_length": 4, "chat": True, "system_length": 9, "name": "a", "max_tokens": 3, "request": 0,
     }  # fmt: skip
 
 

@@ -33,7 +33,8 @@ from kvarium_ledger.decisions import (
     SequenceDropped,
     Submitted,
 )
-from kvarium_ledger.records import Gap, Keyframe, RequestState, Step, Text
+from kvarium_ledger.messages import Scalar
+from kvarium_ledger.records import Control, Gap, Keyframe, RequestState, Step, Text
 
 NOT_RECORDED = "the text of this session is not recorded (--record-text none or hash, or --strip-text)"
 
@@ -78,6 +79,8 @@ class Transcript(msgspec.Struct, kw_only=True):
     text: str | None = None
     why: str | None = None
     gaps: list[tuple[int, int]] = []
+    submit: dict[str, Scalar] | None = None
+    """The arguments of the command that submitted it, as they are recorded; None: there was none, or it is not recorded."""
     sequences: list[Sampled] = []
     hypotheses: list[RankedHypothesis] = []
     """All that a beam search had found by then, the best first: the first ``n`` are its answers when it has ended."""
@@ -263,7 +266,25 @@ def _read(reader: Reader, session: int, request: int, start: int, through: int) 
         ):
             break
     hello, _ = reader.hello(session)
-    return collected.transcript(hello.record_text == "full")
+    transcript = collected.transcript(hello.record_text == "full")
+    transcript.submit = _submit(reader, session, request, start)
+    return transcript
+
+
+def _submit(reader: Reader, session: int, request: int, start: int) -> dict[str, Scalar] | None:
+    """What the command asked for that became a request: it was answered between the step before and its own, ``start``."""
+    columns = tables.step.c
+    query = sa.select(sa.func.max(columns.record)).where(columns.session == session, columns.record < start)
+    with reader.database.engine.connect() as connection:
+        before = value_of(connection, query)
+    for frame in reader.frames(session, -1 if before is None else before, start):
+        if frame.head.type != "control":
+            continue
+        control = codec.open_frame(frame.bytes)
+        assert isinstance(control, Control)
+        if control.name == "submit" and control.error is None and control.args.get("request") == request:
+            return control.args
+    return None
 
 
 class _Collector:

@@ -15,6 +15,7 @@ import { lengthOf } from '../worker/answers/runs';
 import { Biography } from './Biography';
 import { Conversation } from './Conversation';
 import { KeysAndValues } from './KeysAndValues';
+import { Sampling } from './Sampling';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
 import { Splitter } from './Splitter';
@@ -253,6 +254,7 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
             <dd class="num">{answer.priority}</dd>
           </>
         )}
+        <Sampling submit={answer.submit} />
       </dl>
       <Conversation answer={answer} />
       <Biography list={answer.story} own="request" />

@@ -76,6 +76,14 @@ export const inspector = {
     samples > 1 ? `up to ${n(count)} new ones each` : `up to ${n(count)} new ones`,
   samples: 'samples',
   priority: 'priority',
+  sampling: {
+    title: 'sampling',
+    asked: 'As the command that submitted it asked; of texts and lists only the length is recorded',
+    notRecordedTitle:
+      'Known of requests that a command submitted (the playground, the API): not of a workload’s, a trace’s or an older recording’s',
+    loading: 'being loaded',
+    defaults: 'the engine’s defaults',
+  },
   notThere: 'not in the engine at this step',
   why: 'waits',
   sequence: (blocks: number, shared: number, tokens: number) =>

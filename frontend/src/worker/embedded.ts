@@ -307,7 +307,10 @@ export class EmbeddedRequests implements Requests {
     const told = requests.request[place] === request ? requests.record[place]! : null;
     const begin = known === null ? told : (frames.first[0] ?? null);
     if (begin === null) throw new ServerError(`there is no request ${request} in this page`, 404);
-    return readTold(request, known, this.after(begin - 1), frames.last.at(-1) ?? begin);
+    // The command that submitted it was answered after the step before.
+    const steps = (await this.steps()).record ?? [];
+    const before = known === null ? steps[lastAtMost(steps, begin - 1)] : undefined;
+    return readTold(request, known, this.after(before ?? begin - 1), frames.last.at(-1) ?? begin);
   }
 
   liveUrl(): string {

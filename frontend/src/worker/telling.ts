@@ -20,7 +20,7 @@ export interface FrameOf {
 }
 
 /** What is read of a request; the rest says nothing of it. */
-const TELLING = new Set(['step', 'text', 'keyframe', 'gap']);
+const TELLING = new Set(['step', 'text', 'keyframe', 'gap', 'control']);
 
 /** `known`: what was said before the first of `frames`, which begin where the request does otherwise. */
 export async function readTold(
@@ -56,7 +56,8 @@ export async function readTold(
       opened.type === 'step' ||
       opened.type === 'text' ||
       opened.type === 'keyframe' ||
-      opened.type === 'gap'
+      opened.type === 'gap' ||
+      opened.type === 'control'
     )
       transcripts.note(opened);
   }
@@ -73,7 +74,7 @@ function told(
   found: Transcript,
   transcripts: Transcripts,
 ): Told {
-  const { prompt, text, why, ending, branches } = found;
+  const { prompt, text, why, ending, submit, branches } = found;
   const sequences = [...branches].map(([sequence, branch]) => ({
     ...{ sequence, index: branch.index, parent: branch.parent, created: branch.created },
     tokens: branch.tokens.map((token) => (token === LOST ? null : token)),
@@ -83,7 +84,8 @@ function told(
   }));
   const hypotheses = transcripts.hypotheses(request, record);
   const submitted = found.submitted ?? Math.min(...sequences.map(({ created }) => created), record);
-  return { request, record, submitted, facts, ending, prompt, text, why, gaps, sequences, hypotheses };
+  const said = { prompt, text, why, sequences, hypotheses };
+  return { request, record, submitted, facts, submit, ending, gaps, ...said };
 }
 
 /** The facts as a server tells them. */

@@ -18,6 +18,8 @@ export interface Told {
   readonly prompt: readonly number[] | null;
   readonly text: string | null;
   readonly why: string | null;
+  /** The arguments of the command that submitted it; null: there was none, or it is not recorded. */
+  readonly submit?: SubmitArgs | null;
   readonly gaps: readonly (readonly [number, number])[];
   readonly sequences: readonly {
     readonly sequence: number;
@@ -41,6 +43,9 @@ export interface Told {
     readonly tokens: readonly (number | null)[] | null;
   }[];
 }
+
+/** As they are recorded: texts and lists by their lengths. */
+export type SubmitArgs = Readonly<Record<string, string | number | boolean | null>>;
 
 export interface ToldLikely {
   readonly logprob: number;

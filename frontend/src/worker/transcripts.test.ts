@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Talk, talk } from '../../tests/talk';
+import { RequestMemory } from '../ledger/requests';
 import { LOST } from './pieces';
 import { Transcripts } from './transcripts';
 
@@ -42,6 +43,24 @@ function expectTruth(transcripts: Transcripts, made: Talk, record: number, compl
     );
   }
 }
+
+test('a request is sampled as the command asked that submitted it, whoever tells of it', () => {
+  const transcripts = new Transcripts(new RequestMemory());
+  const control = { type: 'control', record: 1, time: 0, id: 'c', name: 'submit' } as const;
+  transcripts.note({ ...control, args: { request: 4, seed: 7 } });
+  transcripts.note({ ...control, args: { request: 5 }, error: 'there is no room' });
+  transcripts.note({ ...control, name: 'abort', args: { request: 6 } });
+  expect([4, 5, 6].map((request) => transcripts.get(request)?.submit)).toEqual([
+    { request: 4, seed: 7 },
+    undefined,
+    undefined,
+  ]);
+  const told = { record: 9, submitted: 2, facts: null, ending: null, prompt: null, text: null, why: null };
+  for (const request of [4, 8])
+    transcripts.merge({ ...told, request, gaps: [], sequences: [], submit: { request, seed: 8 } });
+  expect(transcripts.get(4)?.submit).toEqual({ request: 4, seed: 7 });
+  expect(transcripts.get(8)?.submit).toEqual({ request: 8, seed: 8 });
+});
 
 const part = fc.record({ from: fc.nat(80), count: fc.nat(60) });
 

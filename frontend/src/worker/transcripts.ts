@@ -11,14 +11,14 @@
 
 import { u32 } from '../ledger/columns';
 import type { AnyRecord } from '../ledger/fold';
-import type { Hypothesis as HypothesisDecision, Step, Text } from '../ledger/generated/types';
+import type { Control, Hypothesis as HypothesisDecision, Step, Text } from '../ledger/generated/types';
 import { type Likely, likely } from '../ledger/logprobs';
 import { type Range, Ranges } from '../ledger/ranges';
 import { factsOf, type RequestMemory } from '../ledger/requests';
 import { Branch, lowerBound, type SampledToken } from './branch';
 import { Hypotheses, type Hypothesis } from './hypotheses';
 import { LOST } from './pieces';
-import type { Ending, Told } from './told';
+import type { Ending, SubmitArgs, Told } from './told';
 
 export interface Transcript {
   /** The record that tells of it first; null: not known yet. */
@@ -28,6 +28,8 @@ export interface Transcript {
   /** Why the prompt is not known, as the server says. */
   why: string | null;
   ending: Ending | null;
+  /** What the command that submitted it asked for; null: there was none, or it is not known. */
+  submit: SubmitArgs | null;
   readonly branches: Map<number, Branch>;
   readonly hypotheses: Hypotheses;
   /** Everything at records up to this one is here; -1: that is not certain. */
@@ -135,7 +137,8 @@ export class Transcripts {
     } else if (record.type === 'gap') {
       this.noteGap(record.first, record.last);
       this.seen.add(record.first, record.last);
-    } else if (record.type === 'keyframe') {
+    } else if (record.type === 'control') this.noteControl(record);
+    else if (record.type === 'keyframe') {
       for (const row of record.sequences ?? []) {
         const found = this.transcript(row.request);
         if (!found.branches.has(row.sequence))
@@ -157,6 +160,7 @@ export class Transcripts {
         text: null,
         why: null,
         ending: null,
+        submit: null,
         branches: new Map(),
         hypotheses: new Hypotheses(),
         known: -1,
@@ -165,6 +169,12 @@ export class Transcripts {
       this.newest = Math.max(this.newest, request);
     }
     return found;
+  }
+
+  private noteControl({ name, error, args = {} }: Control): void {
+    const { request } = args;
+    if (name === 'submit' && error == null && typeof request === 'number')
+      this.transcript(request).submit = args;
   }
 
   private noteGap(first: number, last: number): void {
@@ -298,6 +308,7 @@ export class Transcripts {
     found.text ??= told.text;
     found.why = found.prompt === null ? told.why : null;
     found.ending ??= told.ending;
+    found.submit ??= told.submit ?? null;
     for (const [first, last] of told.gaps) this.noteGap(first, last);
     for (const row of told.sequences) {
       this.memory.sequences.set(row.sequence, { request: told.request, index: row.index });

@@ -2,10 +2,11 @@
 
 import type { Fold } from '../../ledger/fold';
 import type { Reason, RequestStateName } from '../../ledger/requests';
+import { type Known, NOT_RECORDED } from '../careers';
 import { toldBy } from '../operation';
 import type { Series } from '../series';
 import type { Texts } from '../texts';
-import type { Ending } from '../told';
+import type { Ending, SubmitArgs } from '../told';
 import type { EventList } from './events';
 import type { RequestText, Said, Sayings } from './said';
 
@@ -62,6 +63,8 @@ export interface RequestAnswer {
   readonly beamWidth: number | null;
   readonly loraName: string | null;
   readonly cacheSalt: string | null;
+  /** What the command that submitted it asked for; null: it is on its way. */
+  readonly submit: Known<SubmitArgs> | null;
   readonly reason: Reason | null;
   /** How it ended, if it did by the present record. */
   readonly ending: Ending | null;
@@ -172,6 +175,7 @@ export function requestAnswer(
     beamWidth: facts?.beamWidth ?? null,
     loraName: facts?.loraName ?? null,
     cacheSalt: facts?.cacheSalt ?? null,
+    submit: submitOf(fold, request, from.texts),
     reason: requests.reason(request),
     ending,
     text,
@@ -183,6 +187,13 @@ export function requestAnswer(
     answers: answersOf(fold, request, from),
     story,
   };
+}
+
+function submitOf(fold: Fold, request: number, { recorded, transcripts }: Texts): RequestAnswer['submit'] {
+  const found = transcripts.get(request)?.submit ?? null;
+  if (found !== null) return found;
+  // Only who has all that was told of it can say that this was not.
+  return !recorded || transcripts.complete(request, toldBy(fold)) ? NOT_RECORDED : null;
 }
 
 function answersOf(fold: Fold, request: number, { texts, sayings }: RequestSources): AnswerRow[] {
