@@ -140,10 +140,10 @@ def test_a_request_tells_what_the_command_that_submitted_it_asked_for(
     engine.run()
     encoder = Encoder(BLOCKS, "full", engine.engine.runner.vocabulary)
     server, _ = recorded
-    session = sent(server, [frame for sealed in engine.sealed for _, frame in encoder.encode(sealed)], parts=3)
-    told = [
-        server.get(f"/sessions/{session}/requests/{request}/tokens")["submit"] for request in range(3)
-    ]
+    session = sent(
+        server, [frame for sealed in engine.sealed for _, frame in encoder.encode(sealed)], parts=3
+    )
+    told = [server.get(f"/sessions/{session}/requests/{request}/tokens")["submit"] for request in range(3)]
     assert told == [
         None,
         args | {"seed": 5, "request": 1},
