@@ -24,6 +24,7 @@ import './styles/playground.css';
 import './styles/tour.css';
 import './styles/sessions.css';
 import './styles/sql.css';
+import './styles/rectangle.css';
 
 startTheme();
 startColouring();

@@ -17,6 +17,7 @@ import { inspector } from './wording/inspector';
 import { keysAndValues } from './wording/keysAndValues';
 import { palette, share } from './wording/palette';
 import { playground } from './wording/playground';
+import { rectangle } from './wording/rectangle';
 import { beams, ending, odds, said } from './wording/said';
 import { scheduler, tables, waiting } from './wording/scheduling';
 import { exporting, formats, removal, sessions, stage, transfers } from './wording/sessions';
@@ -60,6 +61,7 @@ export const text = {
   scheduler,
   waiting,
   map,
+  rectangle,
   queue,
   runs,
   events,

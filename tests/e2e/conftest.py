@@ -20,6 +20,7 @@ from kvarium.bench.chromium import FLAGS
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
+from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.messages import Hello
 from kvarium_ledger.records import Step
@@ -159,6 +160,17 @@ class Recording:
     def state_after(self, step: int) -> dict[str, Any]:
         """The state after ``step`` as the Python fold gives it."""
         return plain_state(self.fold_after(step))
+
+    def requests_of_sequences(self) -> dict[int, int]:
+        """The request of each sequence of the session."""
+        opened = (codec.open_frame(frame) for frame in self.frames)
+        return {
+            decision.sequence: decision.request
+            for record in opened
+            if isinstance(record, Step)
+            for decision in record.decisions
+            if isinstance(decision, SequenceCreated)
+        }
 
     def state_behind(self, operation: int) -> dict[str, Any]:
         """The state behind an operation of the session, as the Python fold undoes its record to there."""

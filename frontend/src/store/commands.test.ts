@@ -13,6 +13,7 @@ const WITHIN: Readonly<
   panels: [['Ctrl+Enter', text.keys.send]],
   map: [
     ['↑ ↓ ← →', text.keys.arrows],
+    ['⇧↑ ⇧↓ ⇧← ⇧→', text.keys.rectangle],
     ['+ − 0', text.keys.zoom],
   ],
 };

@@ -37,6 +37,7 @@ import {
   showPanel,
 } from './layout';
 import { type Motion, press, release } from './motion';
+import { rectangle, unmarkRectangle } from './rectangle';
 import { clearSelection, NOTHING, selection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
 import { shareLink } from './share';
@@ -210,6 +211,7 @@ function leave(): void {
   if (keysShown.value) keysShown.value = false;
   else if (note.peek() !== null) endTour();
   else if (current.peek() === null) reopenSession();
+  else if (rectangle.peek() !== null) unmarkRectangle();
   else if (lit.peek() !== null) unlight();
   else clearSelection();
 }

@@ -28,6 +28,7 @@ import type {
   View,
   Wants,
 } from '../worker/protocol';
+import type { Rectangle, RectangleAnswer } from '../worker/rectangle';
 import type { Buckets } from '../worker/series';
 import type { Colouring, Shading } from '../worker/shades';
 import type { Wish } from '../worker/source';
@@ -93,6 +94,8 @@ export const token = signal<TokenAnswer | null>(null);
 /** What the legend says of the map's shades; null: the map shows states. */
 export const shading = signal<Shading | null>(null);
 export const marked = signal<Uint32Array | null>(null);
+/** What is in the rectangle that was marked, as far as it was told. */
+export const inside = signal<RectangleAnswer | null>(null);
 
 /** Steps between the view and the live end. */
 export const behind = computed(() => Math.max(0, position.value.lastStep - position.value.step));
@@ -113,6 +116,7 @@ export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
 export const wantEvents = signal<ListingWish | null>(null);
 export const wantTree = signal<TreeWants | null>(null);
+export const wantRectangle = signal<Rectangle | null>(null);
 export const wantRequests = signal<readonly number[]>([]);
 export const wantSeries = signal<Wants['series']>(null);
 export const wantToken = signal<Wants['token']>(null);
@@ -206,6 +210,7 @@ function showLists(view: View): void {
     );
   }
   token.value = view.token;
+  take(inside, view.rectangle);
   take(series, view.series);
   take(landmarks, view.landmarks);
   take(lanes, view.lanes);
@@ -256,6 +261,7 @@ function laidOver(before: View, view: View): View {
     scheduler: view.scheduler ?? before.scheduler,
     events: view.events ?? before.events,
     tree: view.tree ?? before.tree,
+    rectangle: view.rectangle ?? before.rectangle,
     requests: view.requests ?? before.requests,
     series: view.series ?? before.series,
     landmarks: view.landmarks ?? before.landmarks,
@@ -335,6 +341,7 @@ effect(() => {
     events: wantEvents.value,
     tree: wantTree.value,
     selection: selection.value,
+    rectangle: wantRectangle.value,
     requests: wantRequests.value,
     series: wantSeries.value,
     token: wantToken.value,
@@ -370,6 +377,7 @@ function forget(): void {
     token,
     shading,
     marked,
+    inside,
     ending,
   ]) {
     panel.value = null;

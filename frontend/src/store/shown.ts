@@ -3,6 +3,7 @@
 import {
   block,
   events,
+  inside,
   landmarks,
   light,
   marked,
@@ -36,6 +37,7 @@ const TOLD = {
   series,
   landmarks,
   marked,
+  inside,
 } as const;
 
 export type ShownName = keyof typeof TOLD | 'map';

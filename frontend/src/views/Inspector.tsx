@@ -5,6 +5,7 @@ import { bytes, integer } from '../format';
 import { NONE } from '../ledger/generated/constants';
 import { block, hello, position, request } from '../store/ledger';
 import { sent } from '../store/playground';
+import { rectangle, unmarkRectangle } from '../store/rectangle';
 import { clearSelection, selectBlock, selection, selectSequence } from '../store/selection';
 import { text } from '../text';
 import { PIN_NAMES } from '../wording/events';
@@ -15,6 +16,7 @@ import { lengthOf } from '../worker/answers/runs';
 import { Biography } from './Biography';
 import { Conversation } from './Conversation';
 import { KeysAndValues } from './KeysAndValues';
+import { RectangleFacts } from './RectangleFacts';
 import { Sampling } from './Sampling';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
@@ -277,18 +279,20 @@ export function Inspector() {
   const chosen = selection.value;
   const hasBlock = chosen.block !== null;
   const hasRequest = chosen.sequence !== null || chosen.request !== null;
-  const title = hasBlock ? text.panels.block : hasRequest ? text.panels.request : text.panels.session;
+  const isMarked = rectangle.value !== null;
+  const selected = hasBlock ? text.panels.block : hasRequest ? text.panels.request : text.panels.session;
+  const title = isMarked ? text.rectangle.title : selected;
   return (
     <section class="panel inspector" aria-label={text.panels.inspector}>
       <div class="head">
         <h2>{title}</h2>
-        {(hasBlock || hasRequest) && (
+        {(isMarked || hasBlock || hasRequest) && (
           <button
             type="button"
             class="plain close"
-            aria-label={text.inspector.clear}
-            title={`${text.inspector.clear} (Esc)`}
-            onClick={clearSelection}
+            aria-label={isMarked ? text.rectangle.unmark : text.inspector.clear}
+            title={isMarked ? text.rectangle.unmark : `${text.inspector.clear} (Esc)`}
+            onClick={isMarked ? unmarkRectangle : clearSelection}
           >
             ✕
           </button>
@@ -296,6 +300,12 @@ export function Inspector() {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region has to take the focus to be scrolled by keys */}
       <section class="scroller" tabIndex={0} aria-label={title} data-panel="inspector">
+        {isMarked && <RectangleFacts />}
+        {isMarked && (hasBlock || hasRequest) && (
+          <div class="head divider">
+            <h2>{selected}</h2>
+          </div>
+        )}
         {hasBlock && block.value !== null && <Block answer={block.value} />}
         {hasBlock && hasRequest && (
           <div class="head divider">
@@ -303,7 +313,7 @@ export function Inspector() {
           </div>
         )}
         {hasRequest && (request.value === null ? <Unknown /> : <Request answer={request.value} />)}
-        {!hasBlock && !hasRequest && <Session />}
+        {!isMarked && !hasBlock && !hasRequest && <Session />}
       </section>
       <Splitter panel="inspector" side="left" />
     </section>

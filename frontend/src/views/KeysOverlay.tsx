@@ -44,6 +44,13 @@ function Rows({ group }: { readonly group: Group }) {
             </div>
             <div>
               <dt>
+                <kbd>⇧</kbd>
+                <kbd>→</kbd>
+              </dt>
+              <dd>{text.keys.rectangle}</dd>
+            </div>
+            <div>
+              <dt>
                 <kbd>+</kbd>
                 <kbd>−</kbd>
                 <kbd>0</kbd>

@@ -27,7 +27,7 @@ export const mapKey = {
 export const map = {
   blocks: (count: number, size: number) => `${n(count)} × ${n(size)} slots`,
   label: (count: number) =>
-    `Memory map of ${n(count)} blocks. Arrow keys move, Enter selects, plus and minus zoom, 0 shows all.`,
+    `Memory map of ${n(count)} blocks. Arrow keys move, Shift and arrow keys mark a rectangle, Enter selects, plus and minus zoom, 0 shows all.`,
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',
   fit: 'Show all blocks',

@@ -50,7 +50,8 @@ export const commands = {
   zoomOut: 'Zoom out',
   panLeft: 'Move left',
   panRight: 'Move right',
-  clear: 'Light the whole map again, or select nothing; from the sessions back to the one that was open',
+  clear:
+    'Take the rectangle away, light the whole map again, or select nothing; from the sessions back to the one that was open',
 } as const;
 
 export const keys = {
@@ -64,6 +65,7 @@ export const keys = {
     map: 'Map and timeline',
   },
   arrows: 'On the map: to the next block',
+  rectangle: 'On the map: mark a rectangle of blocks, as Shift and the pointer do',
   enter: 'Select the block',
   zoom: 'On the map and the timeline: zoom in, out, show all',
   timeline: 'On the timeline: a step back, on',

@@ -25,6 +25,7 @@ import type { LanesAnswer } from './lanes';
 import type { ListingAnswer, ListingWish } from './listing';
 import type { Destination } from './place';
 import type { Pace } from './player';
+import type { Rectangle, RectangleAnswer } from './rectangle';
 import type { Buckets } from './series';
 import type { Colouring, Shading } from './shades';
 import type { Wish } from './source';
@@ -104,6 +105,8 @@ export interface Wants {
   readonly events: ListingWish | null;
   readonly tree: TreeWants | null;
   readonly selection: Selection;
+  /** Of which part of the map it is told what is in it. */
+  readonly rectangle: Rectangle | null;
   /** Requests of which everything is wanted, as of the selected one: those that were sent from this page. */
   readonly requests: readonly number[];
   /** A part of the timeline in at most `width` buckets: all, about `steps` around the view, or a part that was chosen. */
@@ -162,6 +165,8 @@ export interface View {
   readonly overview: Buckets | null;
   /** {@link Wants.token}; null: it is not known at this record. */
   readonly token: TokenAnswer | null;
+  /** null: none is wanted, or the page has it. */
+  readonly rectangle: RectangleAnswer | null;
   /** Blocks of the selected sequence or request. */
   readonly marked: Uint32Array | null;
 }

@@ -49,6 +49,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
     events: { filter: [], at: null, before: 200, after: 60 },
     tree: null,
     selection: { block: null, sequence: null, request: null },
+    rectangle: null,
     requests: [],
     series: { range: 'all', steps: 60, width: 60, overview: 60, lanes: { rows: 4, offset: 0 } },
     token: null,

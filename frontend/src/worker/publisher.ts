@@ -19,6 +19,7 @@ import { MapView } from './mapView';
 import { movesAt } from './moves';
 import { changesAt, copiesAt, toldBy } from './operation';
 import type { View, Wants } from './protocol';
+import { RectangleCount } from './rectangle';
 import { Scan } from './scan';
 import type { Session } from './session';
 import { Timeline } from './timeline';
@@ -36,6 +37,7 @@ const NOTHING: Wants = {
   events: null,
   tree: null,
   selection: { block: null, sequence: null, request: null },
+  rectangle: null,
   requests: [],
   series: null,
   token: null,
@@ -57,6 +59,7 @@ export class Publisher {
   private readonly sayings: Sayings;
   private readonly lineage: Lineage;
   private readonly map: MapView;
+  private readonly rectangle = new RectangleCount();
   /** null: nobody looks at it. */
   private tree: Tree | null = null;
   private readonly timeline: Timeline;
@@ -198,9 +201,16 @@ export class Publisher {
     if (navigator.isBringing(now)) return null;
     // Somebody who moves the view waits for it.
     if (this.forced || this.hasPicture) return 0;
-    if (!this.changed && !changes.any && this.heading === navigator.heading)
-      return this.tree?.due(this.session.fold, now) ?? null;
+    if (!this.changed && !changes.any && this.heading === navigator.heading) return this.dueLater(now);
     return Math.max(0, this.lastView + INTERVAL - now);
+  }
+
+  /** What takes long is told of a state when there is time for it. */
+  private dueLater(now: number): number | null {
+    const { fold } = this.session;
+    const dues = [this.tree?.due(fold, now) ?? null, this.rectangle.due(fold, this.wants.rectangle, now)];
+    const some = dues.filter((each) => each !== null);
+    return some.length === 0 ? null : Math.min(...some);
   }
 
   /** The next view, and what of it can be handed over instead of copied. */
@@ -260,6 +270,7 @@ export class Publisher {
       request: request !== null ? this.request(request, selection.sequence, this.story.answer(fold)) : null,
       requests: wants.requests.map((each) => this.request(each, null, null)),
       token: this.token(),
+      rectangle: this.rectangle.answer(fold, wants.rectangle, now),
       marked: request !== null ? blocksOf(fold, selection) : null,
       ...timeline,
     };

@@ -1,35 +1,41 @@
 /** The memory map: every block of the pool, coloured by its state. */
 
-import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { lit } from '../../store/colouring';
 import { addPainter, invalidate, setGate } from '../../store/frame';
 import { hello, light, marked, position, queue, shading, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
+import { markRectangle, rectangle } from '../../store/rectangle';
 import { pixelRatio, pointIn } from '../../store/scale';
 import { hover, hoverBlock, selectBlock, selection } from '../../store/selection';
 import { addSurface } from '../../store/surfaces';
 import { palette, theme } from '../../store/theme';
 import { text } from '../../text';
-import { classOf, countOf, filledOf, hasContent } from '../../worker/word';
-import { Camera } from './camera';
 import { CanvasRenderer } from './canvas';
 import { type Colours, coloursOf } from './colours';
 import { hasGpu } from './gpu';
+import {
+  camera,
+  fit,
+  moved,
+  panBy,
+  point,
+  pointAway,
+  reveal,
+  zoomAt,
+  zoomBy,
+  zoomed,
+  zoomOn,
+} from './movement';
 import { drawOverlay } from './overlay';
 import { Pace } from './pace';
 import type { Pixels, Renderer, Scene } from './renderer';
+import { Tooltip } from './Tooltip';
 import { WebGlRenderer } from './webgl';
 
-const camera = new Camera();
 let renderer: Renderer | null = null;
 /** Draw even though nothing changed: what is on the canvas is something else. */
 let stale = false;
-const zoomed = signal(false);
-/** Counts what the camera did: what is laid over the map follows. */
-const moves = signal(0);
-/** The pointer on the map, in device pixels. */
-let pointer: { x: number; y: number } | null = null;
 const GLOW = { dark: 0.55, light: 0.4 } as const;
 
 function colours(): Colours {
@@ -84,128 +90,6 @@ function create(canvas: HTMLCanvasElement): Renderer {
   }
 }
 
-/** The camera moved: another block is under the pointer. */
-function moved(): void {
-  zoomed.value = !camera.fitted;
-  moves.value++;
-  if (pointer !== null && pointerOnMap.peek()) hoverBlock(camera.pick(pointer.x, pointer.y));
-  invalidate();
-}
-
-function zoomAt(factor: number, x: number, y: number): void {
-  camera.zoom(factor, x, y);
-  moved();
-}
-
-/** By key or button: towards the selected block where it is in sight, else towards the middle. */
-function zoomBy(factor: number): void {
-  const { block } = selection.peek();
-  let [x, y] = [camera.width / 2, camera.height / 2];
-  if (block !== null) {
-    const at = camera.place(block);
-    const [cx, cy] = [at.x + camera.scale / 2, at.y + camera.scale / 2];
-    if (cx >= 0 && cy >= 0 && cx < camera.width && cy < camera.height) [x, y] = [cx, cy];
-  }
-  zoomAt(factor, x, y);
-}
-
-/** By a held key: around the pointer where it is on the map. */
-function zoomOn(factor: number): void {
-  if (pointer !== null && pointerOnMap.peek()) zoomAt(factor, pointer.x, pointer.y);
-  else zoomBy(factor);
-}
-
-function panBy(part: number): void {
-  camera.pan(-part * camera.width, 0);
-  moved();
-}
-
-function reveal(): void {
-  const { block } = selection.peek();
-  if (block === null) return;
-  camera.show(block);
-  moved();
-}
-
-function fit(): void {
-  camera.fit();
-  moved();
-}
-
-export function MapTools() {
-  return (
-    <span class="tools">
-      <button
-        type="button"
-        class="plain"
-        aria-label={text.map.zoomOut}
-        title={`${text.map.zoomOut} (−)`}
-        disabled={!zoomed.value}
-        onClick={() => zoomBy(1 / 1.4)}
-      >
-        −
-      </button>
-      <button
-        type="button"
-        class="plain"
-        aria-label={text.map.zoomIn}
-        title={`${text.map.zoomIn} (+)`}
-        onClick={() => zoomBy(1.4)}
-      >
-        +
-      </button>
-      <button
-        type="button"
-        class="plain"
-        aria-label={text.map.fit}
-        title={`${text.map.fit} (0)`}
-        disabled={!zoomed.value}
-        onClick={fit}
-      >
-        ⤢
-      </button>
-    </span>
-  );
-}
-
-function Tooltip() {
-  const block = hover.value.block;
-  // Follow what happens to the block while the pointer rests on it.
-  void [position.value.record, moves.value];
-  if (block === null || camera.scale === 0 || !pointerOnMap.value) return null;
-  const word = picture.words[block] ?? 0;
-  const size = hello.value?.block_size ?? 1;
-  const ratio = pixelRatio();
-  const { x, y } = camera.place(block);
-  const right = x / ratio > camera.width / ratio - 190;
-  const style = {
-    left: right ? 'auto' : `${(x + camera.scale) / ratio + 8}px`,
-    right: right ? `${(camera.width - x) / ratio + 8}px` : 'auto',
-    top: `${Math.max(2, Math.min(camera.height / ratio - 60, y / ratio - 4))}px`,
-  };
-  const holders = (tables.value?.rows ?? [])
-    .filter((row) => row.blocks?.includes(block))
-    .map((row) => row.label);
-  return (
-    <div class="tip" style={style}>
-      <b class="num">{block}</b> {text.map.tip(text.states.ofClass[classOf(word)]!, countOf(word))}
-      <br />
-      <span class="dim">
-        {text.map.filled(Math.round(filledOf(word) * size), size)}
-        {hasContent(word) && ` · ${text.map.content}`}
-      </span>
-      {holders.length > 0 && (
-        <>
-          <br />
-          <span class="num">{holders.slice(0, 6).join(' · ')}</span>
-        </>
-      )}
-    </div>
-  );
-}
-
-const pointerOnMap = signal(false);
-
 export function MemoryMap() {
   const frame = useRef<HTMLDivElement>(null);
   const base = useRef<HTMLCanvasElement>(null);
@@ -258,6 +142,7 @@ export function MemoryMap() {
         pointed.sequence,
         next,
         marked.peek()?.length ?? -1,
+        Object.values(rectangle.peek() ?? {}),
       ].join();
       const isSame = look === drawn && colours() === drawnIn;
       if (isSame && !glowing && !stale) return false;
@@ -279,6 +164,7 @@ export function MemoryMap() {
           next,
           marked: marked.peek(),
           pointed: row?.blocks == null ? null : Array.from(row.blocks),
+          rectangle: rectangle.peek(),
         };
         drawOverlay(context, picture, camera, colours(), marks, pixelRatio());
         drawn = look;
@@ -295,8 +181,7 @@ export function MemoryMap() {
       observer.disconnect();
       renderer?.dispose();
       renderer = null;
-      pointer = null;
-      pointerOnMap.value = false;
+      pointAway();
     };
   }, []);
 
@@ -304,8 +189,10 @@ export function MemoryMap() {
   useEffect(() => selection.subscribe(() => invalidate()), []);
   useEffect(() => hover.subscribe(() => invalidate()), []);
   useEffect(() => lit.subscribe(() => invalidate()), []);
+  useEffect(() => rectangle.subscribe(() => invalidate()), []);
 
-  const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null);
+  /** `cell`: from which a rectangle is marked; null: the map is moved. */
+  const drag = useRef<{ x: number; y: number; moved: boolean; cell: number | null } | null>(null);
   const at = (event: MouseEvent): [number, number] => {
     const { x, y } = frame.current === null ? { x: -1, y: -1 } : pointIn(frame.current, event);
     return [x * pixelRatio(), y * pixelRatio()];
@@ -318,11 +205,27 @@ export function MemoryMap() {
     camera.reveal(next);
     moved();
   };
+  /** The rectangle's free corner moves; where there is none yet, it begins at the selected block. */
+  const growBy = (byColumns: number, byRows: number): void => {
+    const { columns, rows } = camera.grid;
+    const now = rectangle.peek();
+    const begin = selection.peek().block ?? 0;
+    const [from, to] = now?.columns === columns ? [now.from, now.to] : [begin, begin];
+    const column = Math.max(0, Math.min(columns - 1, (to % columns) + byColumns));
+    const row = Math.max(0, Math.min(rows - 1, Math.floor(to / columns) + byRows));
+    markRectangle(from, row * columns + column, columns);
+    camera.reveal(row * columns + column);
+    moved();
+  };
   const keys: Record<string, () => void> = {
     ArrowRight: () => moveBy(1),
     ArrowLeft: () => moveBy(-1),
     ArrowDown: () => moveBy(camera.grid.columns),
     ArrowUp: () => moveBy(-camera.grid.columns),
+    'Shift+ArrowRight': () => growBy(1, 0),
+    'Shift+ArrowLeft': () => growBy(-1, 0),
+    'Shift+ArrowDown': () => growBy(0, 1),
+    'Shift+ArrowUp': () => growBy(0, -1),
     Enter: () => selectBlock(hover.value.block ?? selection.value.block),
     '+': () => zoomBy(1.4),
     '=': () => zoomBy(1.4),
@@ -339,7 +242,8 @@ export function MemoryMap() {
       aria-label={text.map.label(count)}
       data-panel="map"
       onKeyDown={(event) => {
-        const act = keys[event.key];
+        const isArrow = event.key.startsWith('Arrow');
+        const act = keys[event.shiftKey && isArrow ? `Shift+${event.key}` : event.key];
         if (act === undefined || event.ctrlKey || event.metaKey) return;
         event.preventDefault();
         act();
@@ -350,7 +254,8 @@ export function MemoryMap() {
         zoomAt(Math.exp(-event.deltaY * 0.0022), x, y);
       }}
       onPointerDown={(event) => {
-        drag.current = { x: event.clientX, y: event.clientY, moved: false };
+        const cell = event.shiftKey ? camera.nearest(...at(event)) : null;
+        drag.current = { x: event.clientX, y: event.clientY, moved: false, cell };
         event.currentTarget.setPointerCapture(event.pointerId);
       }}
       onPointerMove={(event) => {
@@ -359,18 +264,20 @@ export function MemoryMap() {
           held !== null &&
           (held.moved || Math.abs(event.clientX - held.x) + Math.abs(event.clientY - held.y) > 4)
         ) {
+          if (held.cell !== null) {
+            drag.current = { ...held, moved: true };
+            markRectangle(held.cell, camera.nearest(...at(event)), camera.grid.columns);
+            return;
+          }
           camera.pan(
             (event.clientX - held.x) * devicePixelRatio,
             (event.clientY - held.y) * devicePixelRatio,
           );
-          drag.current = { x: event.clientX, y: event.clientY, moved: true };
+          drag.current = { ...held, x: event.clientX, y: event.clientY, moved: true };
           moved();
           return;
         }
-        pointerOnMap.value = true;
-        const [x, y] = at(event);
-        pointer = { x, y };
-        hoverBlock(camera.pick(x, y));
+        point(...at(event));
       }}
       onPointerUp={(event) => {
         if (drag.current !== null && !drag.current.moved) {
@@ -383,8 +290,7 @@ export function MemoryMap() {
         drag.current = null;
       }}
       onPointerLeave={() => {
-        pointerOnMap.value = false;
-        pointer = null;
+        pointAway();
         hoverBlock(null);
       }}
     >

@@ -120,6 +120,14 @@ export class Camera {
     return block < this.count ? block : null;
   }
 
+  /** The cell of the grid that is nearest to a device pixel. */
+  nearest(x: number, y: number): number {
+    const { columns, rows } = this.grid;
+    const within = (at: number, end: number): number => Math.max(0, Math.min(end - 1, Math.floor(at)));
+    const row = within((y - this.top) / this.scale, rows);
+    return row * columns + within((x - this.left) / this.scale, columns);
+  }
+
   /** The device pixel of a block's top left corner. */
   place(block: number): { x: number; y: number } {
     const { columns } = this.grid;

@@ -1,6 +1,7 @@
 /** What lies over the map: ref counts in large cells, and the outlines of what is selected, hovered and next to go. */
 
 import type { Picture } from '../../store/picture';
+import { type Rectangle, rowsOf } from '../../worker/rectangle';
 import { countOf } from '../../worker/word';
 import { MONO } from '../fonts';
 import type { Camera } from './camera';
@@ -15,6 +16,7 @@ export interface Marks {
   readonly marked: Uint32Array | null;
   /** The blocks of the sequence that the pointer is over. */
   readonly pointed: readonly number[] | null;
+  readonly rectangle: Rectangle | null;
 }
 
 /** Cells below these sizes (CSS pixels) bear no count and no number. */
@@ -50,12 +52,51 @@ export function drawOverlay(
   if (set !== null && set.length <= MOST_MARKS) {
     for (const block of set) outline(block, palette.accent, line, camera.gap > 1 ? line / 2 : 0);
   }
+  if (marks.rectangle !== null) drawRectangle(context, picture.size, camera, colours, marks.rectangle, line);
   if (marks.next !== null) outline(marks.next, palette.warn, line, line / 2);
   if (marks.hovered !== null) outline(marks.hovered, palette.text, line, line);
   if (marks.selected !== null) {
     const least = Math.max(0, (7 * ratio - camera.scale) / 2);
     outline(marks.selected, palette.bg, 4 * line, 2 * line + least);
     outline(marks.selected, palette.accent, 2 * line, line + least);
+  }
+}
+
+/** A wash over its blocks, and a frame where the grid is the one that it was marked in: elsewhere they are not a rectangle. */
+function drawRectangle(
+  context: CanvasRenderingContext2D,
+  numBlocks: number,
+  camera: Camera,
+  { palette }: Colours,
+  rectangle: Rectangle,
+  line: number,
+): void {
+  const { columns } = camera.grid;
+  const { scale } = camera;
+  const rows = rowsOf(rectangle, numBlocks);
+  context.fillStyle = palette.accent;
+  context.globalAlpha = 0.16;
+  for (const { from, to } of rows) {
+    for (let at = from; at < to; ) {
+      const end = Math.min(to, (Math.floor(at / columns) + 1) * columns);
+      const { x, y } = camera.place(at);
+      context.fillRect(x, y, (end - at) * scale, scale);
+      at = end;
+    }
+  }
+  context.globalAlpha = 1;
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined || rectangle.columns !== columns) return;
+  const { x, y } = camera.place(first.from);
+  const width = (first.to - first.from) * scale - camera.gap;
+  const height = rows.length * scale - camera.gap;
+  for (const [colour, wide] of [
+    [palette.bg, 4 * line],
+    [palette.accent, 2 * line],
+  ] as const) {
+    context.lineWidth = wide;
+    context.strokeStyle = colour;
+    context.strokeRect(x - line, y - line, width + 2 * line, height + 2 * line);
   }
 }
 

@@ -1,0 +1,73 @@
+/** Where the map is looked at: the one camera, what moves it, and where the pointer is over it. */
+
+import { signal } from '@preact/signals';
+import { invalidate } from '../../store/frame';
+import { hoverBlock, selection } from '../../store/selection';
+import { Camera } from './camera';
+
+export const camera = new Camera();
+export const zoomed = signal(false);
+/** Counts what the camera did: what is laid over the map follows. */
+export const moves = signal(0);
+/** The pointer on the map, in device pixels; null: it is not on it. */
+let pointer: { readonly x: number; readonly y: number } | null = null;
+export const pointerOnMap = signal(false);
+
+export function point(x: number, y: number): void {
+  pointer = { x, y };
+  pointerOnMap.value = true;
+  hoverBlock(camera.pick(x, y));
+}
+
+export function pointAway(): void {
+  pointer = null;
+  pointerOnMap.value = false;
+}
+
+/** The camera moved: another block is under the pointer. */
+export function moved(): void {
+  zoomed.value = !camera.fitted;
+  moves.value++;
+  if (pointer !== null) hoverBlock(camera.pick(pointer.x, pointer.y));
+  invalidate();
+}
+
+export function zoomAt(factor: number, x: number, y: number): void {
+  camera.zoom(factor, x, y);
+  moved();
+}
+
+/** By key or button: towards the selected block where it is in sight, else towards the middle. */
+export function zoomBy(factor: number): void {
+  const { block } = selection.peek();
+  let [x, y] = [camera.width / 2, camera.height / 2];
+  if (block !== null) {
+    const at = camera.place(block);
+    const [cx, cy] = [at.x + camera.scale / 2, at.y + camera.scale / 2];
+    if (cx >= 0 && cy >= 0 && cx < camera.width && cy < camera.height) [x, y] = [cx, cy];
+  }
+  zoomAt(factor, x, y);
+}
+
+/** By a held key: around the pointer where it is on the map. */
+export function zoomOn(factor: number): void {
+  if (pointer !== null) zoomAt(factor, pointer.x, pointer.y);
+  else zoomBy(factor);
+}
+
+export function panBy(part: number): void {
+  camera.pan(-part * camera.width, 0);
+  moved();
+}
+
+export function reveal(): void {
+  const { block } = selection.peek();
+  if (block === null) return;
+  camera.show(block);
+  moved();
+}
+
+export function fit(): void {
+  camera.fit();
+  moved();
+}
