@@ -5,6 +5,8 @@
                 └ measured by a profiling run ────────────────┘ └ what remains
 
 *Other* is what the process takes beside its tensors: code of kernels, workspaces of libraries.
+
+What became of it once the engine is ready is told in the handshake (:class:`MemoryShares`), for whoever draws it.
 """
 
 from dataclasses import dataclass
@@ -68,6 +70,32 @@ class CardUse:
             + (f"CUDA graphs {self.graphs / GIB:.2f}, " if self.graphs else "")
             + f"other {self.other / GIB:.2f}"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryShares:
+    """What a device's memory is taken by once the engine is ready, in bytes; None: not known.
+
+    Of a card all of it together is ``total``, where ``activations`` are known: what the largest step takes at its peak, which is
+    free between two steps and not counted as ``free``. ``other`` is what is in use besides, whoever has it.
+    """
+
+    weights: int
+    kv_cache: int
+    total: int | None = None
+    activations: int | None = None
+    graphs: int | None = None
+    other: int | None = None
+    free: int | None = None
+
+    @classmethod
+    def of_card(
+        cls, total: int, free: int, weights: int, kv_cache: int, graphs: int, step: int | None
+    ) -> "MemoryShares":
+        """Of a card of ``total`` bytes of which ``free`` are: ``step`` of these the largest step takes, if that was measured."""
+        other = max(0, total - free - weights - kv_cache - graphs)
+        activations = None if step is None else min(step, free)
+        return cls(weights, kv_cache, total, activations, graphs, other, free - (activations or 0))
 
 
 def kv_cache_bytes(use: CardUse, utilization: float) -> int:

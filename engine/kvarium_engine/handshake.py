@@ -1,8 +1,10 @@
 """The engine's first words to a backend: who it is, and what a fold needs to know."""
 
+import dataclasses
 import os
 import uuid
 
+from kvarium_engine.card_memory import MemoryShares
 from kvarium_engine.options import Options, Resolved
 from kvarium_engine.scheduling.step_plan import Runner
 from kvarium_ledger import privacy
@@ -18,6 +20,15 @@ def _told(tokens: frozenset[int]) -> int | str | None:
     if len(tokens) < 2:
         return next(iter(tokens), None)
     return ",".join(map(str, sorted(tokens)))
+
+
+def _memory(resolved: Resolved) -> dict[str, int | None]:
+    """What the device's memory is taken by, in bytes."""
+    shares = resolved.memory
+    return {
+        f"memory_{field.name}_bytes": None if shares is None else getattr(shares, field.name)
+        for field in dataclasses.fields(MemoryShares)
+    }
 
 
 def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) -> Hello:
@@ -70,6 +81,7 @@ def hello(options: Options, resolved: Resolved, runner: Runner, ledger: Ledger) 
             "max_cudagraph_capture_size": max(resolved.capture_sizes, default=None),
             "eos_token": _told(runner.eos_tokens),
             "chat_template": runner.vocabulary is not None and runner.vocabulary.has_chat_template,
+            **_memory(resolved),
         },
     )
     return privacy.greeting(greeting, resolved.record_text)

@@ -11,6 +11,7 @@ from websockets.exceptions import InvalidURI
 from websockets.uri import parse_uri
 
 from kvarium_engine.capacity import Capacity
+from kvarium_engine.card_memory import MemoryShares
 from kvarium_engine.engine import MEMORY_BACKENDS, EngineConfig
 from kvarium_engine.errors import UsageError
 from kvarium_engine.kernels.backend import Backend, choose_backend
@@ -115,6 +116,7 @@ class Resolved:
     then decides, once the model is loaded (:func:`resized`); else the sizes in ``config`` hold. ``gpu_memory_utilization``
     is the share of a card that did decide. ``attention_backend``: the kernels, known once there is a model on its device;
     ``capture_sizes``: of which decodes CUDA graphs are recorded, where it is a card's.
+    ``memory``: what the device's memory is taken by, once a model is on it; None: the null runner has none.
     ``record_text`` is how much of text leaves the engine.
     """
 
@@ -130,6 +132,7 @@ class Resolved:
     gpu_memory_utilization: float | None = None
     attention_backend: Backend | None = None
     capture_sizes: tuple[int, ...] = ()
+    memory: MemoryShares | None = None
 
     @property
     def capacity(self) -> Capacity:

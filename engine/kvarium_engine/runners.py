@@ -7,7 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from kvarium_engine.capacity import GIB
-from kvarium_engine.card_memory import GPU_MEMORY_UTILIZATION, CardUse, DeviceMemory, kv_cache_bytes
+from kvarium_engine.card_memory import (
+    GPU_MEMORY_UTILIZATION,
+    CardUse,
+    DeviceMemory,
+    MemoryShares,
+    kv_cache_bytes,
+)
 from kvarium_engine.errors import UsageError
 from kvarium_engine.kernels.backend import choose_backend
 from kvarium_engine.model.capture_sizes import CaptureError
@@ -116,8 +122,14 @@ def _torch_runner(
         "with --num-gpu-blocks-override or --kv-cache-memory-bytes"
     ):
         runner = make(pool.num_blocks)
+    graphs = 0
     if memory is not None and resolved.capture_sizes:
-        resolved = _capture(runner, resolved, memory, use, say)
+        resolved, graphs = _capture(runner, resolved, memory, use, say)
+    shares = MemoryShares(weights, pool.bytes)
+    if memory is not None:
+        step = None if use is None else use.step
+        shares = MemoryShares.of_card(memory.total, memory.free(), weights, pool.bytes, graphs, step)
+    resolved = replace(resolved, memory=shares)
     for line in pool.lines(resolved.config.reservation):
         say(line)
     if model.kv_dtype == FP8_NAME:
@@ -167,8 +179,8 @@ def _capture(
     memory: DeviceMemory,
     use: CardUse | None,
     say: Callable[[str], None],
-) -> Resolved:
-    """Record decodes as CUDA graphs, and tell what they take beside what was set aside for them in ``use``."""
+) -> tuple[Resolved, int]:
+    """Record decodes as CUDA graphs, and tell what they take beside what was set aside for them in ``use``; and their bytes."""
     sizes = resolved.capture_sizes
     began = time.monotonic()
     before = memory.free()
@@ -180,14 +192,15 @@ def _capture(
             runner.capture(sizes, resolved.config.scheduler.max_model_len)
         except CaptureError as error:
             say(f"decodes run without CUDA graphs: {error}")
-            return replace(resolved, capture_sizes=())
+            return replace(resolved, capture_sizes=()), 0
     memory.reset_peak()  # what recording them took is given back
+    took = max(0, before - memory.free())
     estimate = "" if use is None else f"; {use.graphs / GIB:.2f} GiB were set aside for them"
     say(
         f"CUDA graphs: decodes of {len(sizes)} size{'s' * (len(sizes) > 1)} up to {sizes[-1]} recorded in "
-        f"{time.monotonic() - began:.1f} s, {max(0, before - memory.free()) / GIB:.2f} GiB{estimate}"
+        f"{time.monotonic() - began:.1f} s, {took / GIB:.2f} GiB{estimate}"
     )
-    return resolved
+    return resolved, took
 
 
 @contextlib.contextmanager

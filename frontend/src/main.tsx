@@ -25,6 +25,7 @@ import './styles/tour.css';
 import './styles/sessions.css';
 import './styles/sql.css';
 import './styles/rectangle.css';
+import './styles/memory.css';
 
 startTheme();
 startColouring();

@@ -15,6 +15,7 @@ import { filter } from './wording/filter';
 import { footer } from './wording/footer';
 import { inspector } from './wording/inspector';
 import { keysAndValues } from './wording/keysAndValues';
+import { memory } from './wording/memory';
 import { palette, share } from './wording/palette';
 import { playground } from './wording/playground';
 import { rectangle } from './wording/rectangle';
@@ -62,6 +63,7 @@ export const text = {
   waiting,
   map,
   rectangle,
+  memory,
   queue,
   runs,
   events,

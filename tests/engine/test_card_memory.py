@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvarium_engine.capacity import GIB
-from kvarium_engine.card_memory import CardUse, kv_cache_bytes
+from kvarium_engine.card_memory import CardUse, MemoryShares, kv_cache_bytes
 from kvarium_engine.errors import UsageError
 from kvarium_engine.model.capture_sizes import CaptureError
 from kvarium_engine.model.profiling import largest_steps, measure, scratch_blocks
@@ -68,6 +68,31 @@ def test_the_engine_never_passes_its_share(
     else:
         assert remains > 0
         assert use.needed + remains <= total * utilization + 1
+
+
+@given(
+    total=st.integers(1, 1 << 40),
+    parts=st.tuples(*[st.integers(0, 1 << 38)] * 4),
+    step=st.none() | st.integers(0, 1 << 38),
+)
+def test_the_shares_that_are_told_of_a_card_are_all_of_it(
+    total: int, parts: tuple[int, int, int, int], step: int | None
+) -> None:
+    weights, kv_cache, graphs, elsewhere = parts
+    total += sum(parts)
+    free = total - sum(parts)
+    shares = MemoryShares.of_card(total, free, weights, kv_cache, graphs, step)
+    told = [
+        shares.weights,
+        shares.kv_cache,
+        shares.graphs,
+        shares.other,
+        shares.free,
+        shares.activations or 0,
+    ]
+    assert sum(each or 0 for each in told) == shares.total == total
+    assert shares.other == elsewhere
+    assert shares.activations == (None if step is None else min(step, free))
 
 
 # -- the profiling run ------------------------------------------------------------------------------------------------

@@ -220,6 +220,15 @@ def test_a_prompt_of_token_ids_runs_on_a_model_without_a_tokenizer(
     )
     run.options.steps = 8
     run.run()
+    runner = run.engine.runner
+    assert isinstance(runner, TorchRunner)
+    pool = runner.cache.pool
+    told = {name: value for name, value in hello_config.items() if name.startswith("memory_") and value}
+    assert told == {
+        "memory_backend": "paged",
+        "memory_weights_bytes": WEIGHTS,
+        "memory_kv_cache_bytes": pool.numel() * pool.element_size(),
+    }, "the rest is not known of a CPU"
     steps = [record for record in backend.records if isinstance(record, Step)]
     sampled = sum(len(record.sampled) for record in backend.records if isinstance(record, Text)) // 4
     assert sum(len(step.sampled) for step in steps) // 4 == sampled == 8
@@ -352,6 +361,16 @@ def test_a_card_is_filled_up_to_its_share_after_a_profiling_run(
     told = run.link.hello.config
     assert (told["num_gpu_blocks"], told["gpu_memory_utilization"]) == (memory // 4096, 0.5)
     assert told["maximum_concurrency"] == round(memory // 4096 / 32, 2)
+    shares = {name: told[f"memory_{name}_bytes"] for name in ("total", "weights", "kv_cache", "activations")}
+    assert shares == {
+        "total": card.total,
+        "weights": WEIGHTS,
+        "kv_cache": memory // 4096 * 4096,
+        "activations": 2_000_000,
+    }
+    assert told["memory_free_bytes"] == 9_000_000 - 2_000_000, (
+        "the largest step takes its part of what is free"
+    )
     err = capfd.readouterr().err
     assert "memory of cuda: a card: 0.5 of 0.01 GiB are 0.00: weights 0.00, largest step 0.00" in err
     gib = 1 << 30
@@ -371,6 +390,9 @@ def test_what_sizes_the_pool_otherwise_needs_no_profiling_run(folder: Path, card
         asked = options(folder, **given)
         _, resolved = make_runner(asked, resolve(asked), lambda line: None)
         assert (resolved.config.num_blocks, resolved.gpu_memory_utilization) == (9, None)
+        assert resolved.memory is not None
+        assert (resolved.memory.kv_cache, resolved.memory.weights) == (9 * 4096, WEIGHTS)
+        assert resolved.memory.activations is None, "no largest step was run"
 
 
 def test_a_card_without_room_is_told_with_the_numbers(folder: Path, card: Card) -> None:

@@ -3,6 +3,11 @@
 import { bytes, clock, duration, integer, moment, short } from '../format';
 import { gaps, health, hello, isLive, lag, position, status } from '../store/ledger';
 import { text } from '../text';
+import { SHARES, settingOf } from './deviceMemory';
+import { MemoryStrip } from './MemoryStrip';
+
+/** Settings that are told elsewhere, and better. */
+const TOLD: ReadonlySet<string> = new Set([...SHARES, 'total' as const].map(settingOf));
 
 function milliseconds(value: number | null | undefined): string {
   return value == null ? '–' : `${integer(Math.max(0, value))} ms`;
@@ -104,13 +109,14 @@ export function Session() {
           <span class="dim">{moment(told.utc_us + position.value.time / 1000).slice(11)}</span>
         </dd>
       </dl>
+      <MemoryStrip />
       <Health />
       <div class="head">
         <h2>{text.inspector.settings}</h2>
       </div>
       <dl class="pairs settings">
         {Object.entries(told.config ?? {})
-          .filter(([, value]) => value !== null)
+          .filter(([name, value]) => value !== null && !TOLD.has(name))
           .map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
