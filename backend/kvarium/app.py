@@ -21,6 +21,7 @@ from kvarium.api import (
     pages,
     sessions,
     sql,
+    why,
 )
 from kvarium.hub import Hub
 from kvarium.recording.database import Database
@@ -69,6 +70,7 @@ class Application:
         )
         app.state.engine_token = engine_token
         app.state.sql_running = set[str]()
+        app.state.why_running = set[object]()
         # Whoever reaches a server that others can watch could remove its sessions.
         app.state.allow_changes = is_loopback(bound_host) if allow_changes is None else allow_changes
         for routes in (
@@ -81,6 +83,7 @@ class Application:
             importing,
             commands,
             sql,
+            why,
             engine,
             live,
             pages,

@@ -19,6 +19,7 @@ from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 from kvarium.replaying import command as replay_command
 from kvarium.serving_options import AllowedHost, Browser, Host, Port
 from kvarium.sql import command as sql_command
+from kvarium.why import command as why_command
 
 if TYPE_CHECKING:
     from kvarium.launch import EngineStandby
@@ -54,6 +55,7 @@ app = typer.Typer(
 )
 app.add_typer(sessions_command.app, name="sessions")
 app.add_typer(bench_command.app, name="bench")
+app.add_typer(why_command.app, name="why")
 
 _NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENAMETOOLONG)
 """What the system refuses for reasons that are no fault of kvarium's: a full disk, a name longer than any."""

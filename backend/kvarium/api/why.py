@@ -1,0 +1,103 @@
+"""Why: answers derived from the ledger, each in a process of its own."""
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, HTTPException, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+
+from kvarium.api import process
+from kvarium.api.context import HubDependency, place_of
+from kvarium.api.sessions import Number, SessionId
+from kvarium.hub import Hub
+from kvarium.why.messages import Asked, Failure
+from kvarium.why.questions import Evicted, LeaksAt, MemoryAt, PreemptedAt, Question, WaitsAt
+
+router = APIRouter(prefix="/api")
+
+SECONDS: Final = 60.0
+AT_ONCE: Final = 4
+"""Questions at once, over all sessions."""
+
+RequestName = Annotated[str, Query(min_length=1, max_length=1000)]
+U32 = Annotated[int | None, Query(ge=0, lt=1 << 32)]
+
+
+@router.get("/sessions/{session}/why/evicted")
+async def evicted(
+    session: SessionId,
+    request: Request,
+    hub: HubDependency,
+    block: U32 = None,
+    generation: U32 = None,
+    op: Number | None = None,
+    step: Number | None = None,
+) -> Response:
+    """Why a block was evicted (docs/why.md): the last time, up to ``step``, of that life; or the eviction that ``op`` is."""
+    if (block is None) == (op is None) or (op is not None and (generation, step) != (None, None)):
+        raise HTTPException(422, "give either a block (with generation and step, if you like) or op")
+    question = Evicted(block=block, generation=generation, op=op, step=step)
+    return await _answer(session, question, request, hub)
+
+
+@router.get("/sessions/{session}/why/preempted")
+async def preempted(
+    session: SessionId, request: Request, hub: HubDependency, of: RequestName, step: Number | None = None
+) -> Response:
+    """Why a request (``of``: r17, 17 or its name) was preempted, the last time, up to ``step``."""
+    return await _answer(session, PreemptedAt(request=of, step=step), request, hub)
+
+
+@router.get("/sessions/{session}/why/waits")
+async def waits(
+    session: SessionId, request: Request, hub: HubDependency, of: RequestName, step: Number | None = None
+) -> Response:
+    """Why a request (``of``: r17, 17 or its name) waits after ``step``; without one: the last."""
+    return await _answer(session, WaitsAt(request=of, step=step), request, hub)
+
+
+@router.get("/sessions/{session}/why/memory")
+async def memory(
+    session: SessionId, request: Request, hub: HubDependency, step: Number | None = None
+) -> Response:
+    """Where the memory goes after ``step``; without one: the last."""
+    return await _answer(session, MemoryAt(step=step), request, hub)
+
+
+@router.get("/sessions/{session}/why/leaks")
+async def leaks(
+    session: SessionId,
+    request: Request,
+    hub: HubDependency,
+    baseline: Number = 0,
+    step: Number | None = None,
+) -> Response:
+    """What is held for nobody after ``step`` (without one: the last), against the state after step ``baseline``."""
+    return await _answer(session, LeaksAt(baseline=baseline, step=step), request, hub)
+
+
+async def _answer(session: str, question: Question, request: Request, hub: Hub) -> Response:
+    """Ask a process of its own. It is killed when it does not end in time, or when nobody waits for it any more."""
+    reader, _, number, _ = await run_in_threadpool(place_of, hub, session)
+    running: set[object] = request.app.state.why_running
+    if len(running) >= AT_ONCE:
+        raise HTTPException(429, f"{AT_ONCE} questions run: wait for their end", headers={"Retry-After": "1"})
+    own = object()
+    running.add(own)
+    try:
+        await hub.settle(session)
+        asked = Asked(database=process.address_of(reader.database), session=number, question=question)
+        told = await process.ask("kvarium.why.process", msgspec.msgpack.encode(asked), request, SECONDS)
+    finally:
+        running.discard(own)
+    if told.ended:
+        why = "nobody waits for it" if told.ended == "gone" else f"it took longer than {SECONDS:g} s"
+        raise HTTPException(503, f"the question was ended: {why}; `kvarium why` has no limit")
+    if told.status or not told.output:
+        raise HTTPException(500, f"the question's process ended with status {told.status}")
+    found: Any = msgspec.json.decode(told.output, type=dict[str, msgspec.Raw])
+    if "answer" not in found:
+        failure = msgspec.json.decode(told.output, type=Failure)
+        raise HTTPException(failure.status, failure.message)
+    return Response(bytes(found["answer"]), media_type="application/json")
