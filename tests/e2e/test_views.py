@@ -20,6 +20,7 @@ def viewing(recording: Recording) -> Iterator[ServerProcess]:
         yield server.wait_ready()
 
 
+@pytest.mark.timeout(1200)
 def test_the_state_behind_each_view_is_the_python_fold_s_at_random_steps_forwards_and_backwards(
     viewing: ServerProcess, recording: Recording, open_page: Pages, rng: random.Random, size: str
 ) -> None:
