@@ -106,9 +106,14 @@ def test_bad_arguments_are_422_with_the_reason_and_reach_no_engine(
     assert not any(isinstance(message, Command) for message in engine.messages)
 
 
-def test_a_body_that_is_no_json_is_422(server: RunningServer, engine: HandEngine) -> None:
+@pytest.mark.parametrize(
+    "body", [b"{", b'{"name": "submit", "args": {"prompt": ' + b"[" * 5_000 + b"]" * 5_000 + b"}}"]
+)
+def test_a_body_that_is_no_json_or_too_deep_is_422(
+    server: RunningServer, engine: HandEngine, body: bytes
+) -> None:
     path = f"/api/sessions/{engine.hello.session}/commands"
-    assert server.http.post(path, content=b"{").status_code == 422
+    assert server.http.post(path, content=body).status_code == 422
 
 
 def test_an_error_of_the_engine_is_told(server: RunningServer, engine: HandEngine) -> None:

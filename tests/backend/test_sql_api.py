@@ -100,6 +100,7 @@ def test_a_query_that_fails_is_the_callers_and_says_where(
         b'{"sql": "SELECT 1", "limit": 0}',
         b'{"sql": "SELECT 1", "x": 1}',
         b"\xff",
+        b'{"sql": ' + b"[" * 5_000 + b"]" * 5_000 + b"}",
     ],
 )
 def test_a_body_that_is_no_query_is_refused(viewing: tuple[RunningServer, str], body: bytes) -> None:

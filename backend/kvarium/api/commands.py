@@ -206,7 +206,8 @@ async def command(session: str, request: Request, hub: HubDependency) -> Respons
         raise HTTPException(409, f"session {session} is recorded: no engine is linked to it")
     try:
         name, args = checked(await request.body())
-    except (msgspec.MsgspecError, ValueError) as error:
+    # Thousands of brackets are no end of the server.
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise HTTPException(422, str(error)) from None
     if live.hello.replay_of is not None:
         raise HTTPException(409, f"session {session} replays a recording: nothing can be asked of its engine")

@@ -57,7 +57,7 @@ async def sql(session: str, request: Request, hub: HubDependency) -> Response:
     """
     try:
         body = msgspec.json.decode(await request.body(), type=_Body)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise HTTPException(422, f"a query is an object of sql and limit: {error}") from None
     reader, _, number, _ = await run_in_threadpool(place_of, hub, session)
     running: set[str] = request.app.state.sql_running
