@@ -101,6 +101,18 @@ def test_two_are_preempted_for_one_need_where_the_first_held_too_little_alone(se
     assert [[each.name for each in found.others] for found in (last, other)] == [["b"], ["c"]]
 
 
+def test_what_its_own_samples_share_comes_back(server: RunningServer) -> None:
+    engine = Mirrored(num_blocks=7, block_size=4)
+    engine.submit(tokens(1, 8), max_tokens=12, name="first")
+    engine.submit(tokens(2, 7), n=2, max_tokens=6, name="samples")
+    engine.step_until_preempted()
+    found = asked(server, engine, "samples")
+    # One block is in both tables: of the second sequence that lets it go it is a free, of the first a release.
+    assert engine.operations(engine.last)["release", "preempted"] == 1
+    assert (found.blocks, found.freed, found.released) == (4, 3, 0)
+    assert held(found)[-1] == ("samples", 3, 3)
+
+
 def test_who_lacks_blocks_as_the_last_one_gives_its_own_back(server: RunningServer) -> None:
     engine = Mirrored(num_blocks=5)
     engine.submit(20, max_tokens=40, name="first")

@@ -55,7 +55,7 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
     """The answer.
 
     ``asked`` needed ``needs`` blocks (None where it got none, as it was preempted itself, or ended), ``free`` of ``pool``
-    were. Of ``blocks`` that the victim held ``freed`` came back to the queue and ``released`` are held by others still.
+    were. The victim's tables had ``blocks`` entries: ``freed`` blocks came back to the queue, ``released`` ones others hold still.
     ``others`` were preempted for the same need in this step. ``lost`` tokens had been computed. ``thrashing`` is exact:
     it was preempted before, and since then it computed more tokens again than it gained.
     """
@@ -161,14 +161,13 @@ def _needs(fold: Fold, step: Step, op: int, asked: int) -> int | None:
 
 
 def _given_back(step: Step, op: int, sequences: list[int]) -> tuple[int, int]:
-    """How many blocks of the victim are freed, and released."""
+    """How many blocks of the victim are freed, and how many others hold still: samples of its own release theirs first."""
     columns = OperationColumns.decode(step.operations)
     given = np.isin(columns.sequence, sequences) & (columns.cause == int(Cause.preempted))
     given[: op - step.op] = False
-    return (
-        int(np.count_nonzero(given & columns.mask(Operation.free))),
-        int(np.count_nonzero(given & columns.mask(Operation.release))),
-    )
+    freed = columns.block[given & columns.mask(Operation.free)]
+    released = columns.block[given & columns.mask(Operation.release)]
+    return len(freed), len(np.setdiff1d(released, freed))
 
 
 def _running(past: Past, fold: Fold, step: Step, row: Row) -> list[Holder]:

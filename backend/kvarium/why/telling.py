@@ -148,9 +148,8 @@ def _preemption(told: Preemption) -> list[str]:
         found.append(f"for {who(told.asked)}, which needed {needs}; {told.free} of {told.pool} were free")
     if told.others:
         found.append("for the same need: " + ", ".join(who(each) for each in told.others))
-    found.append(
-        f"it held {plural(told.blocks, 'block')}: {told.freed} came back, {told.released} others hold still"
-    )
+    back = f"{plural(told.freed, 'block')} came back, {told.released} others hold still"
+    found.append(f"its tables had {figure(told.blocks)} entries: {back}")
     found.append("who ran, in the order in which they began" + _rule(told.policy) + ":")
     for each in told.running:
         mark = " (preempted here)" if each.who.request == told.who.request else ""
