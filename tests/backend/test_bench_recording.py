@@ -12,7 +12,7 @@ import pytest
 from kvarium.bench import recording as recordings
 from kvarium.bench.recording import KEPT, cache_folder, recording
 from kvarium.errors import KvariumError
-from kvarium.recording.database import open_for_reading
+from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.reader import Reader
 from tests.backend.running_server import wait_for
 from tests.backend.server_process import kvarium
@@ -105,3 +105,17 @@ def test_benches_that_can_not_be_loaded_are_listed_and_say_what_to_install(tmp_p
         "kvarium: `kvarium bench sharing` can't be loaded (there is no engine): "
         "pip install 'kvarium[engine]' brings what it needs\n"
     )
+
+
+def test_a_log_that_a_look_at_the_file_left_behind_is_put_away(tmp_path: Path) -> None:
+    path = tmp_path / "kvarium.db"
+    writer = writable_sqlite(path)
+    reader = open_for_reading(str(path))
+    with reader.engine.connect() as connection:
+        connection.exec_driver_sql("SELECT count(*) FROM session").all()
+        writer.close()
+    reader.close()
+    log = tmp_path / "kvarium.db-wal"
+    assert log.exists()
+    recordings._settle(path)
+    assert not log.exists()

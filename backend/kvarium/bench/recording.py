@@ -27,7 +27,7 @@ from kvarium.bench.started import Started, failed, started
 from kvarium.errors import KvariumError
 from kvarium.launch import EngineMissingError, engine_is_installed
 from kvarium.recording import tables
-from kvarium.recording.database import open_for_reading
+from kvarium.recording.database import open_for_reading, writable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
 from kvarium_ledger.records import VERSION
@@ -130,7 +130,14 @@ def _make(path: Path, steps: int, options: Sequence[str]) -> None:
         _follow(process, path, steps)
     if process.returncode:
         raise failed("the recording was not made", process, log)
+    _settle(path)
     _check(path)
+
+
+def _settle(path: Path) -> None:
+    """Put the write-ahead log away, if the server could not: while this process looks how far it is, another reads the file."""
+    if path.with_name(f"{path.name}-wal").exists():
+        writable_sqlite(path).close()
 
 
 def _follow(process: Started, path: Path, steps: int) -> None:
