@@ -24,12 +24,12 @@ Row = dict[str, Any]
 class Chunks:
     """Frames in chunks of random lengths, read as a recording is."""
 
-    def __init__(self, frames: list[bytes], rng: random.Random) -> None:
+    def __init__(self, frames: list[bytes], rng: random.Random, least: int = 1, most: int = 9) -> None:
         self._rows: list[Row] = []
         self._frames: dict[int, list[Frame]] = {}
         at = 0
         while at < len(frames):
-            chunk = frames[at : at + rng.randint(1, 9)]
+            chunk = frames[at : at + rng.randint(least, most)]
             at += len(chunk)
             numbers = [record_of(frame) for frame in chunk]
             self._rows.append({"first": numbers[0], "last": numbers[-1]})
@@ -62,11 +62,11 @@ def keyframes(frames: list[bytes]) -> dict[int, Any]:
     return found
 
 
-@pytest.mark.parametrize("each", [1, 3, 12])
+@pytest.mark.parametrize("behind", [0, 0.5, 4, 100])
 def test_the_state_behind_each_chunk_is_the_exact_folds(
-    each: int, rng: random.Random, monkeypatch: pytest.MonkeyPatch
+    behind: float, rng: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trail_module, "_WHOLE_EACH", each)
+    monkeypatch.setattr(trail_module, "_BEHIND", behind)
     frames = hand_frames(120, seed=rng.randrange(1000), actions=12)
     chunks = Chunks(frames, rng)
     trail = laid(chunks)
@@ -88,11 +88,11 @@ def test_the_state_behind_each_chunk_is_the_exact_folds(
     assert trail.before(chunks.ends[3] + 1, chunks.ends[3]) is None
 
 
-@pytest.mark.parametrize("each", [1, 3, 12])
+@pytest.mark.parametrize("behind", [0, 0.5, 4, 100])
 def test_a_difference_laid_over_an_earlier_state_is_the_later_one(
-    each: int, rng: random.Random, monkeypatch: pytest.MonkeyPatch
+    behind: float, rng: random.Random, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trail_module, "_WHOLE_EACH", each)
+    monkeypatch.setattr(trail_module, "_BEHIND", behind)
     monkeypatch.setattr(trail_module, "_MOST", 100)
     frames = hand_frames(120, seed=rng.randrange(1000), actions=12)
     chunks = Chunks(frames, rng)
@@ -168,6 +168,22 @@ def test_it_stops_at_its_bound_and_goes_on_where_the_recording_has_grown(rng: ra
     assert state is not None
     assert state.record == chunks.ends[-1]
     assert laid(chunks, 0).before(1 << 40, -1) is None
+
+
+def test_whole_states_are_left_by_what_changed_and_not_by_how_many_chunks_there_are(
+    rng: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trail_module, "_BEHIND", 5)
+    frames = hand_frames(400, actions=12)
+
+    def wholes(chunk: int) -> int:
+        return sum(stop.blocks is not None for stop in laid(Chunks(frames, rng, chunk, chunk))._stops)
+
+    few, many = wholes(8), wholes(1)
+    # A block that several steps of a chunk change is told once there: small chunks tell more, but not eight times as much.
+    assert 3 < few <= many < few * 4
+    monkeypatch.setattr(trail_module, "_LONGEST", 4)
+    assert wholes(1) > len(frames) / 6
 
 
 class Gated(Chunks):

@@ -4,6 +4,9 @@
     stops    ■   ·   ·        ·    ■    ·          ■ whole state, narrow columns        some 14 MB of a million blocks
                                                    · blocks that this chunk changed, and what they became    some 100 kB
 
+    A whole state is left where the changes since the last one come to a part of its size: so it is for few large chunks
+    and for many small ones, which is what a slow engine's are, as a chunk is closed by the clock too.
+
     seek ──▶ the last stop before the target = the whole state before it + the changes since, laid over it one by one
 
 A walk over a chunk of a million blocks' recording takes some 10 ms, and there are hundreds; laying its changes over a state is
@@ -30,8 +33,11 @@ from kvarium_ledger.records import BlockColumns, Keyframe
 
 log = logging.getLogger(__name__)
 
-_WHOLE_EACH: Final = 16
-"""Every so many stops one holds the whole state."""
+_BEHIND: Final = 1 / 4
+"""A stop holds the whole state where the changes since the last that does come to this part of its size."""
+
+_LONGEST: Final = 256
+"""Or where there are so many: each costs its own time to lay, however small it is."""
 
 _MOST: Final = 0.5
 """Where more than this part of all blocks changed, the whole state is as good."""
@@ -51,8 +57,12 @@ class _Stop(NamedTuple):
         if self.changes is not None:
             size += self.changes.size
         if self.blocks is not None:
-            size += sum(len(getattr(self.blocks, name)) for name in BLOCK_COLUMNS)
+            size += _size(self.blocks)
         return size
+
+
+def _size(blocks: BlockColumns) -> int:
+    return sum(len(getattr(blocks, name)) for name in BLOCK_COLUMNS)
 
 
 class Trail:
@@ -66,6 +76,9 @@ class Trail:
         self._num_blocks = num_blocks
         self._records: list[int] = []
         self._stops: list[_Stop] = []
+        self._whole_bytes = 0
+        self._bytes_behind = 0
+        self._stops_behind = 0
         self._walked = -1
         self._state: FastState | None = None
         self._closed = threading.Event()
@@ -202,8 +215,13 @@ class Trail:
             blocks = state.blocks.columns()
         else:
             changes = Changes.of(state.blocks, touched)
-            if len(self._stops) % _WHOLE_EACH == 0:
+            self._bytes_behind += changes.size
+            self._stops_behind += 1
+            if self._bytes_behind > self._whole_bytes * _BEHIND or self._stops_behind > _LONGEST:
                 blocks = self._blocks_at(len(self._stops) - 1, changes).told()
+        if blocks is not None:
+            self._whole_bytes = _size(blocks)
+            self._bytes_behind = self._stops_behind = 0
         stop = _Stop(state.record, changes, blocks, state.beside())
         self._stops.append(stop)
         self._records.append(state.record)
