@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 from playwright.sync_api import Locator, Page, expect
@@ -33,6 +33,17 @@ def becomes(page: Page, read: Callable[[], object], expected: object, timeout: f
     while (found := read()) != expected:
         assert time.monotonic() < deadline, f"waited {timeout} s in vain for {expected!r}: {found!r}"
         page.wait_for_timeout(20)
+
+
+def becomes_any(
+    page: Page, read: Callable[[], _Read | None], expected: Collection[_Read], timeout: float = 20.0
+) -> _Read:
+    """Wait until what is read is any of what is as right as the others, as are those that tie; which one it is."""
+    deadline = time.monotonic() + timeout * THROTTLE
+    while (found := read()) is None or found not in expected:
+        assert time.monotonic() < deadline, f"waited {timeout} s in vain for any of {expected!r}: {found!r}"
+        page.wait_for_timeout(20)
+    return found
 
 
 def settled(page: Page, read: Callable[[], _Read], seconds: float = 0.3, timeout: float = 20.0) -> _Read:

@@ -15,7 +15,7 @@ from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import Step
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, until
+from tests.e2e.page import becomes_any, ready, until
 
 pytestmark = pytest.mark.e2e
 STEP = 200
@@ -60,11 +60,14 @@ def viewing(recording: Recording) -> Iterator[ServerProcess]:
         yield server.wait_ready()
 
 
-def shown(page: Page) -> list[int]:
-    """The requests of the rows that are in the document, from the top."""
-    found: list[int] = page.locator(".tables .sequence").evaluate_all(
-        """rows => rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top)
-               .map((row) => Number(row.dataset.request))"""
+def topmost(page: Page, of: str = "request") -> int | None:
+    """The request (or the ``sequence``) of the first row of the list; None: it has none."""
+    found: int | None = page.locator(".tables .sequence").evaluate_all(
+        """(rows, of) => {
+            const [first] = rows.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+            return first?.dataset[of] === undefined ? null : Number(first.dataset[of]);
+        }""",
+        of,
     )
     return found
 
@@ -110,23 +113,25 @@ def test_rows_are_filtered_and_sorted_by_keyboard_and_stay_in_the_address(
 
     order = page.get_by_role("combobox", name="Order")
     order.select_option(label="blocks")
-    most = max(blocks.values())
-    row = page.locator(".tables .sequence").filter(has_text=f"{most} blocks").first
+    most = {sequence for sequence in blocks if blocks[sequence] == max(blocks.values())}
+    largest = becomes_any(page, lambda: topmost(page, "sequence"), most)
+    row = page.locator(f'.tables .sequence[data-sequence="{largest}"]')
     expect(row).to_be_in_viewport()
-    assert blocks[int(row.get_attribute("data-sequence") or "")] == most
+    expect(row.locator(".figure")).to_have_text(f"{max(blocks.values())} blocks")
     page.get_by_role("button", name="Largest first: turn the order").click()
-    few = min(blocks.values())
-    figures = page.locator(".tables .sequence .figure")
-    expect(figures.filter(has_text=f"{few} block").first).to_be_in_viewport()
+    few = {sequence for sequence in blocks if blocks[sequence] == min(blocks.values())}
+    becomes_any(page, lambda: topmost(page, "sequence"), few)
 
+    # Those of one step that had their first token in one step waited for exactly as long.
     order.select_option(label="first token")
     started = {request for request in owner.values() if request in went.first_token}
-    latest = max(started, key=went.waited)
-    expect(top(page, latest).locator(".figure")).to_contain_text("first token")
-    assert seconds(top(page, latest).locator(".figure").inner_text()) == pytest.approx(
-        went.waited(latest) / 1e9, rel=0.01
+    longest = max(went.waited(request) for request in started)
+    latest = becomes_any(
+        page, lambda: topmost(page), {request for request in started if went.waited(request) == longest}
     )
-    assert shown(page)[0] == latest
+    figure = top(page, latest).locator(".figure")
+    expect(figure).to_contain_text("first token")
+    assert seconds(figure.inner_text()) == pytest.approx(longest / 1e9, rel=0.01)
 
     # Who has ended, by what the records say; the same from its address.
     page.get_by_role("combobox", name="State").select_option(label="finished")
@@ -134,17 +139,15 @@ def test_rows_are_filtered_and_sorted_by_keyboard_and_stay_in_the_address(
     order.select_option(label="preempted")
     worst = max(went.preemptions[request] for request in went.ended)
     often = {request for request in went.ended if went.preemptions[request] == worst}
-    figure = f"preempted {worst} ×"
-    expect(page.locator(".tables .sequence .figure").filter(has_text=figure).first).to_be_visible()
-    assert shown(page)[0] in often
-    address = page.url
+    told = f"preempted {worst} ×"
+    expect(page.locator(".tables .sequence .figure").filter(has_text=told).first).to_be_visible()
+    becomes_any(page, lambda: topmost(page), often)
     until(page, "location.search.includes('rows=finished') && location.search.includes('order=preemptions')")
     again = open_page(page.url)
     ready(again)
     expect(again.locator(".panel.left > .head .note")).to_contain_text(f"of {len(went.ended)}")
-    expect(again.locator(".tables .sequence .figure").filter(has_text=figure).first).to_be_visible()
-    assert shown(again)[0] in often, address
-    ended = shown(again)[0]
+    expect(again.locator(".tables .sequence .figure").filter(has_text=told).first).to_be_visible()
+    ended = becomes_any(again, lambda: topmost(again), often)
     top(again, ended).click()
     until(again, "request => location.search.includes(`request=${request}`)", ended)
     expect(top(again, ended)).to_contain_text(f"ended · {went.ended[ended]}")
