@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from kvarium.filtering.reading import read_filter
 from kvarium.filtering.search import Searcher
 from kvarium.filtering.sheet import Place
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
+from kvarium_ledger.filtering.reading import read_filter
 from kvarium_ledger.records import Gap, Keyframe, Step
 from tests.backend.running_server import running
 from tests.backend.test_block_operations import write

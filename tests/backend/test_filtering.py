@@ -5,11 +5,11 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvarium.filtering.explaining import explain
-from kvarium.filtering.moments import begins, read_moment
 from kvarium.filtering.printing import print_filter
-from kvarium.filtering.reading import UnreadableFilterError, read_filter
-from kvarium.filtering.terms import (
+from kvarium_ledger.filtering.explaining import explain
+from kvarium_ledger.filtering.moments import begins, read_moment
+from kvarium_ledger.filtering.reading import UnreadableFilterError, read_filter
+from kvarium_ledger.filtering.terms import (
     NAMES,
     Clock,
     Filter,

@@ -13,14 +13,14 @@ import numpy as np
 
 from kvarium.filtering.matching import Matcher, Whose
 from kvarium.filtering.printing import print_filter
-from kvarium.filtering.reading import UnreadableFilterError, read_filter
 from kvarium.filtering.search import generations_of
 from kvarium.filtering.sheet import Owners, Sheet
-from kvarium.filtering.terms import plain
 from kvarium.heads import stored_head
 from kvarium.recording.reader import Frame
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import Submitted
+from kvarium_ledger.filtering.reading import UnreadableFilterError, read_filter
+from kvarium_ledger.filtering.terms import plain
 
 FOLDER: Final = Path(__file__).parent
 PATH: Final = FOLDER / "filters.json"

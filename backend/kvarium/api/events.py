@@ -8,12 +8,12 @@ from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.api.sessions import Number, SessionId, read_of
-from kvarium.filtering.explaining import explain
-from kvarium.filtering.reading import UnreadableFilterError, read_filter
 from kvarium.filtering.search import Searcher
 from kvarium.filtering.sheet import Place
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
+from kvarium_ledger.filtering.explaining import explain
+from kvarium_ledger.filtering.reading import UnreadableFilterError, read_filter
 
 router = APIRouter(prefix="/api")
 

@@ -1,1 +1,1 @@
-"""The language in which somebody says which events are wanted; its twin is ``frontend/src/filter``."""
+"""Events that meet a filter, searched in a recording; the filter's language is :mod:`kvarium_ledger.filtering`."""

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from kvarium.errors import DamagedRecordingError
 from kvarium.filtering.matching import Matcher, ends_of
-from kvarium.filtering.terms import Name, Numbers, Request, Term
 from kvarium.recording import tables, touched
 from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
 from kvarium.recording.row_types import rows_of, value_of
+from kvarium_ledger.filtering.terms import Name, Numbers, Request, Term
 
 _COUNTED: Final = {
     ("op", kind): kind for kind in ("allocate", "evict", "reuse", "share", "copy", "fill", "cache", "release")

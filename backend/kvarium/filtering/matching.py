@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from kvarium.filtering.moments import begins
 from kvarium.filtering.sheet import Decided, Sheet
-from kvarium.filtering.terms import ANY, Clock, Filter, Name, Nobody, Numbers, Request, Term, Times
+from kvarium_ledger.filtering.moments import begins
+from kvarium_ledger.filtering.terms import ANY, Clock, Filter, Name, Nobody, Numbers, Request, Term, Times
 from kvarium_ledger.operations import NONE, Cause, Operation
 from kvarium_ledger.records import Gap
 

@@ -3,8 +3,8 @@
 import re
 from typing import Final
 
-from kvarium.filtering.moments import print_moment
-from kvarium.filtering.terms import Filter, Name, Nobody, Numbers, Request, Term, Times, Value
+from kvarium_ledger.filtering.moments import print_moment
+from kvarium_ledger.filtering.terms import Filter, Name, Nobody, Numbers, Request, Term, Times, Value
 
 _NO_NAME: Final = re.compile(r'none|r?[0-9]{1,15}(\.[0-9]{1,15})?|.*[ \t\r\n,"].*|', re.DOTALL)
 _NO_WORD: Final = re.compile(r'-.*|.*[ \t\r\n"].*|[A-Za-z_]+:.*', re.DOTALL)

@@ -24,7 +24,6 @@ from kvarium.filtering.bounds import BlockSets, Bounds
 from kvarium.filtering.matching import Matcher, Whose
 from kvarium.filtering.rows import decision_row, gap_row, operation_row
 from kvarium.filtering.sheet import Decided, Owners, Place, Sheet, decode_step
-from kvarium.filtering.terms import Filter
 from kvarium.heads import stored_head
 from kvarium.recording import tables
 from kvarium.recording.index_rows import Row
@@ -34,6 +33,7 @@ from kvarium.recording.seek import Seeker
 from kvarium_ledger import block_columns
 from kvarium_ledger.codec import FrameError, open_frame
 from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.filtering.terms import Filter
 from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import Gap, Keyframe
 

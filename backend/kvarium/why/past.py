@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from kvarium.errors import DamagedRecordingError, OutOfRangeError
-from kvarium.filtering.reading import read_filter
 from kvarium.filtering.search import Direction, Searcher
 from kvarium.filtering.sheet import Place
 from kvarium.recording.contents import read_contents
@@ -23,6 +22,7 @@ from kvarium.terminal import shown
 from kvarium.why.places import Who
 from kvarium_ledger import codec
 from kvarium_ledger.codec import FrameError
+from kvarium_ledger.filtering.reading import read_filter
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.operations import NONE

@@ -8,7 +8,7 @@ import re
 from datetime import UTC, datetime
 from typing import Final
 
-from kvarium.filtering.terms import Clock, Moment
+from kvarium_ledger.filtering.terms import Clock, Moment
 
 _SECOND: Final = 10**9
 _MINUTE: Final = 60 * _SECOND

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, NoReturn
 
-from kvarium.filtering.moments import read_moment
-from kvarium.filtering.nearest import nearest
-from kvarium.filtering.terms import (
+from kvarium_ledger.filtering.moments import read_moment
+from kvarium_ledger.filtering.nearest import nearest
+from kvarium_ledger.filtering.terms import (
     FIELDS,
     NAMES,
     Clock,
@@ -25,7 +25,8 @@ from kvarium.filtering.terms import (
 )
 
 _SPACES: Final = " \t\r\n"
-_HEAD: Final = re.compile(r"([A-Za-z_]+):")
+HEAD: Final = re.compile(r"([A-Za-z_]+):")
+"""A field's name, before its values."""
 _NUMBER: Final = re.compile(r"[0-9]{1,15}")
 _LIFE: Final = re.compile(r"(.*)#([0-9]{1,15})")
 _OWNER: Final = re.compile(r"r?([0-9]{1,15})(?:\.([0-9]{1,15}))?")
@@ -39,8 +40,8 @@ class UnreadableFilterError(ValueError):
         self.fault = fault
 
 
-class _Said(NamedTuple):
-    """A value as it stands there. What is quoted is never a number or a keyword."""
+class Said(NamedTuple):
+    """A value as it stands there, at the characters from ``at`` to ``end``. What is ``quoted`` is never a number or a keyword."""
 
     text: str
     at: int
@@ -48,9 +49,10 @@ class _Said(NamedTuple):
     quoted: bool
 
 
-def _fail(
-    at: int, end: int, why: Any, said: str, field: Field | None = None, near: str | None = None
+def fail(
+    at: int, end: int, why: Any, said: str, field: str | None = None, near: str | None = None
 ) -> NoReturn:
+    """Raises :class:`UnreadableFilterError`: the characters from ``at`` to ``end`` can't be read."""
     raise UnreadableFilterError(Fault(at, end, why, said, field, near))
 
 
@@ -58,74 +60,94 @@ def _is_space(text: str, at: int) -> bool:
     return at >= len(text) or text[at] in _SPACES
 
 
+def past_spaces(text: str, at: int) -> int:
+    """The next place where something stands."""
+    while at < len(text) and text[at] in _SPACES:
+        at += 1
+    return at
+
+
 def read_filter(text: str) -> Filter:
     """The terms of a filter. Raises :class:`UnreadableFilterError`."""
     found: list[Term] = []
     at = 0
     while True:
-        while at < len(text) and text[at] in _SPACES:
-            at += 1
+        at = past_spaces(text, at)
         if at >= len(text):
             return tuple(found)
         begin = at
         excludes = text[at] == "-"
         at += excludes
         if _is_space(text, at):
-            _fail(begin, at, "empty", "-")
-        head = _HEAD.match(text, at)
+            fail(begin, at, "empty", "-")
+        head = HEAD.match(text, at)
         if head is None:
-            word = _value(text, at, in_list=False)
+            word = read_value(text, at, in_list=False)
             if not word.text:
-                _fail(word.at, word.end, "empty", "")
+                fail(word.at, word.end, "empty", "")
             found.append(Term("word", excludes, (word.text,)))
             at = word.end
             continue
         field = next((each for each in FIELDS if each == head[1].lower()), None)
         if field is None:
-            _fail(at, at + len(head[1]), "field", head[1], near=nearest(head[1].lower(), FIELDS))
-        at += len(head[1])
-        values: list[_Said] = []
-        while not values or text[at : at + 1] == ",":
-            said = _value(text, at + 1, in_list=True)
-            if not said.text and not said.quoted:
-                _fail(begin, said.end, "empty", head[1], field)
-            values.append(said)
-            at = said.end
-        found.append(Term(field, excludes, tuple(_READERS[field](said, field) for said in values)))
+            fail(at, at + len(head[1]), "field", head[1], near=nearest(head[1].lower(), FIELDS))
+        values, at = read_values(text, begin, at + len(head[1]), head[1], field)
+        found.append(Term(field, excludes, tuple(READERS[field](said, field) for said in values)))
 
 
-def _value(text: str, at: int, in_list: bool) -> _Said:
-    """What stands at a place, up to a space (or a comma, in a list)."""
+def read_values(
+    text: str, begin: int, at: int, head: str, field: str, closes: str = ""
+) -> tuple[list[Said], int]:
+    """The values of the ``field`` that ``head`` names, from its colon on, and where they end. Raises :class:`UnreadableFilterError`."""
+    values: list[Said] = []
+    while not values or text[at : at + 1] == ",":
+        said = read_value(text, at + 1, in_list=True, closes=closes)
+        if not said.text and not said.quoted:
+            fail(begin, said.end, "empty", head, field)
+        values.append(said)
+        at = said.end
+    return values, at
+
+
+def read_value(text: str, at: int, in_list: bool, closes: str = "") -> Said:
+    """What stands at a place, up to a space or one of the signs ``closes`` (or a comma, in a list).
+
+    Raises :class:`UnreadableFilterError`.
+    """
+
+    def is_over(end: int) -> bool:
+        return _is_space(text, end) or text[end] in closes or (in_list and text[end] == ",")
+
     end = at
     if text[at : at + 1] != '"':
-        while not _is_space(text, end) and not (in_list and text[end] == ","):
+        while not is_over(end):
             if text[end] == '"':
-                _fail(end, end + 1, "quote", text[at : end + 1])
+                fail(end, end + 1, "quote", text[at : end + 1])
             end += 1
-        return _Said(text[at:end], at, end, False)
+        return Said(text[at:end], at, end, False)
     said = ""
     end += 1
     while text[end : end + 1] != '"':
         if text[end : end + 2] in ('\\"', "\\\\"):
             end += 1
         if end >= len(text):
-            _fail(at, len(text), "open", text[at:])
+            fail(at, len(text), "open", text[at:])
         said += text[end]
         end += 1
     end += 1
-    if not (_is_space(text, end) or (in_list and text[end] == ",")):
-        _fail(end, end + 1, "quote", text[at : end + 1])
-    return _Said(said, at, end, True)
+    if not is_over(end):
+        fail(end, end + 1, "quote", text[at : end + 1])
+    return Said(said, at, end, True)
 
 
 # -- values -------------------------------------------------------------------------------------------------------------
 
 
-def _name(said: _Said, field: Field) -> str:
+def _name(said: Said, field: str) -> str:
     names: Sequence[str] = NAMES[field]
     wanted = re.sub("[ -]", "_", said.text.lower())
     if wanted not in names:
-        _fail(said.at, said.end, "name", said.text, field, nearest(wanted, names))
+        fail(said.at, said.end, "name", said.text, field, nearest(wanted, names))
     return wanted
 
 
@@ -135,7 +157,7 @@ def _ends(said: str) -> tuple[str, str]:
     return (first, last) if dots else (said, said)
 
 
-def _numbers(said: _Said, field: Field) -> Numbers:
+def _numbers(said: Said, field: str) -> Numbers:
     text, at, end, quoted = said
     life = _LIFE.fullmatch(text) if field == "block" else None
     first, last = _ends(text if life is None else life[1])
@@ -145,19 +167,19 @@ def _numbers(said: _Said, field: Field) -> Numbers:
     else:
         fits = _NUMBER.fullmatch(first) is not None
     if quoted or not fits:
-        _fail(at, end, "number", text, field)
+        fail(at, end, "number", text, field)
     from_ = int(first) if first else None
     to = int(last) if last else None
     if life is not None and is_range:
-        _fail(at, end, "generation", text, field)
+        fail(at, end, "generation", text, field)
     if from_ is not None and to is not None and from_ > to:
-        _fail(at, end, "order", text, field)
+        fail(at, end, "order", text, field)
     return Numbers(from_, to, None if life is None else int(life[2]))
 
 
-def _owner(said: _Said, field: Field) -> Owner:
+def _owner(said: Said, field: str) -> Owner:
     if not said.text:
-        _fail(said.at, said.end, "empty", "", field)
+        fail(said.at, said.end, "empty", "", field)
     if said.text == "none" and not said.quoted:
         return Nobody(True)
     numbered = None if said.quoted else _OWNER.fullmatch(said.text)
@@ -166,15 +188,15 @@ def _owner(said: _Said, field: Field) -> Owner:
     return Request(int(numbered[1]), None if numbered[2] is None else int(numbered[2]))
 
 
-def _times(said: _Said, field: Field) -> Times:
+def _times(said: Said, field: str) -> Times:
     first, last = _ends(said.text)
     from_ = read_moment(first) if first else None
     to = read_moment(last) if last else None
     is_read = (not first or from_ is not None) and (not last or to is not None)
     if not is_read or (from_ is None and to is None):
-        _fail(said.at, said.end, "time", said.text, field)
+        fail(said.at, said.end, "time", said.text, field)
     if from_ is not None and to is not None and _is_reversed(from_, to):
-        _fail(said.at, said.end, "order", said.text, field)
+        fail(said.at, said.end, "order", said.text, field)
     return Times(from_, to)
 
 
@@ -186,7 +208,7 @@ def _is_reversed(from_: Moment | Clock, to: Moment | Clock) -> bool:
     return days[0] > days[1] or (days[0] == days[1] and from_.ns > to.ns)
 
 
-_READERS: Final[dict[Field, Callable[[_Said, Field], Value]]] = {
+READERS: Final[dict[Field, Callable[[Said, str], Value]]] = {
     "op": _name,
     "decision": _name,
     "cause": _name,
@@ -198,3 +220,4 @@ _READERS: Final[dict[Field, Callable[[_Said, Field], Value]]] = {
     "record": _numbers,
     "time": _times,
 }
+"""How the values of a field are read."""

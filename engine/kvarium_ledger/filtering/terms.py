@@ -126,14 +126,21 @@ class Term(msgspec.Struct, frozen=True):
 Filter = tuple[Term, ...]
 
 
+Why = Literal[
+    "field", "name", "number", "time", "order", "generation", "empty", "quote", "open",
+    "condition", "comparison", "share", "count", "duration", "hex", "parenthesis", "never", "many", "long",
+]  # fmt: skip
+"""Why something can't be read. Those of the second line are of predicates alone (:mod:`.predicates`)."""
+
+
 class Fault(msgspec.Struct, frozen=True, omit_defaults=True):
     """What can't be read, at the characters from ``at`` to ``end``. ``nearest`` is what may have been meant."""
 
     at: int
     end: int
-    why: Literal["field", "name", "number", "time", "order", "generation", "empty", "quote", "open"]
+    why: Why
     said: str
-    field: Field | None = None
+    field: str | None = None
     nearest: str | None = None
 
 
