@@ -7,7 +7,7 @@
 
 import { bar, engine, light } from './wording/bar';
 import { map, mapKey, queue, runs, states } from './wording/blocks';
-import { colouring } from './wording/colouring';
+import { colouring, order } from './wording/colouring';
 import { commands, keys } from './wording/commands';
 import { compare } from './wording/compare';
 import { decisions, describe, events } from './wording/events';
@@ -58,6 +58,7 @@ export const text = {
   states,
   mapKey,
   colouring,
+  order,
   tables,
   scheduler,
   waiting,

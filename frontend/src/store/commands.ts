@@ -37,6 +37,7 @@ import {
   showPanel,
 } from './layout';
 import { type Motion, press, release } from './motion';
+import { nextOrder } from './order';
 import { rectangle, unmarkRectangle } from './rectangle';
 import { clearSelection, NOTHING, selection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
@@ -180,6 +181,7 @@ const ALL: readonly Command[] = [
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
   { id: 'nextColouring', keys: ['v'], group: 'map', run: () => nextColouring(1) },
   { id: 'previousColouring', keys: ['V'], group: 'map', run: () => nextColouring(-1) },
+  { id: 'nextOrder', keys: ['x'], group: 'map', run: nextOrder },
   motion('zoomIn', 'w'),
   motion('zoomOut', 's'),
   motion('panLeft', 'a'),

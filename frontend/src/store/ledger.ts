@@ -15,6 +15,7 @@ import type { EventPlace } from '../worker/eventPage';
 import type { Landmark } from '../worker/landmarks';
 import type { LanesAnswer } from '../worker/lanes';
 import type { ListingAnswer, ListingWish } from '../worker/listing';
+import type { Order } from '../worker/order';
 import type { Destination } from '../worker/place';
 import type {
   Compared,
@@ -111,6 +112,7 @@ export const awaitsFirstStep = computed(
 // -- what the panels want -------------------------------------------------------------------------------------------
 
 export const wantColouring = signal<Colouring>('state');
+export const wantOrder = signal<Order>('number');
 export const wantTables = signal<TablesWish | null>(null);
 export const wantQueue = signal(0);
 export const wantScheduler = signal(true);
@@ -335,6 +337,7 @@ tell({ kind: 'credit' });
 effect(() => {
   const wants: Wants = {
     colouring: wantColouring.value,
+    order: wantOrder.value,
     tables: wantTables.value,
     queue: wantQueue.value,
     scheduler: wantScheduler.value,

@@ -1,12 +1,17 @@
 /**
- * The map's memory on the page: a word a block, and how much each block glows. Plain arrays; never observed.
+ * The map's memory on the page: a word a cell, and how much each cell glows. Plain arrays; never observed.
+ *
+ * In each cell lies a block: the one whose number the cell has, or where they lie in another order the one that the worker said.
+ * What draws the map knows cells only.
  *
  * Glow decays here, over the few blocks that glow at all, so that what is done for each block stays nothing: a new state of a
  * million blocks is taken as it came, and what draws it makes pixels of its words.
  */
 
+import type { Arrangement } from '../worker/order';
 import type { MapChange } from '../worker/protocol';
 import type { Colouring } from '../worker/shades';
+import type { WordOf } from '../worker/word';
 
 /** ms in which glow falls to a third. */
 const GLOW_MS = 520;
@@ -17,8 +22,13 @@ const FAINT = 80;
 /** The least glow of what the present step changed, while the view stands still. */
 const HELD = 0.42;
 
+const BY_NUMBER: Arrangement = { blockAt: null, cellOf: null };
+
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
+  private arrangement: Arrangement = BY_NUMBER;
+  /** Grows when blocks come to lie elsewhere. */
+  orderVersion = 0;
   /** By what the words colour the map. */
   colouring: Colouring = 'state';
   /** How much each block glows, 0 to 255. */
@@ -51,7 +61,21 @@ export class Picture {
     return this.count > 0;
   }
 
+  blockAt(cell: number): number {
+    return this.arrangement.blockAt?.[cell] ?? cell;
+  }
+
+  cellOf(block: number): number {
+    return this.arrangement.cellOf?.[block] ?? block;
+  }
+
+  /** The word of a block; 0: there is no such block. */
+  wordOf(block: number): number {
+    return this.words[this.cellOf(block)] ?? 0;
+  }
+
   reset(size: number): void {
+    this.arrangement = BY_NUMBER;
     this.words = new Uint32Array(size);
     this.colouring = 'state';
     this.glow = new Uint8Array(size);
@@ -98,6 +122,7 @@ export class Picture {
   apply(change: MapChange, stands: boolean, decays: boolean): void {
     const now = performance.now();
     this.colouring = change.colouring;
+    if (change.arrangement !== null) this.rearrange(change.arrangement);
     if (change.full !== null && change.full.length === this.size) {
       this.words = change.full;
       this.isAll = true;
@@ -115,6 +140,31 @@ export class Picture {
     }
     if (!decays) this.tick(now + GLOW_END);
     this.version++;
+  }
+
+  /** Blocks lie elsewhere from now on; those that glow take it with them. */
+  private rearrange(next: Arrangement): void {
+    const listed = Array.from(this.list.subarray(0, this.count), (cell) => ({
+      block: this.blockAt(cell),
+      began: this.began[cell]!,
+      strength: this.strength[cell]!,
+      glow: this.glow[cell]!,
+    }));
+    const resting = this.resting.map((cell) => ({ block: this.blockAt(cell), glow: this.glow[cell]! }));
+    this.douse();
+    this.arrangement = next;
+    this.orderVersion++;
+    for (const { block, began, strength, glow } of listed) {
+      const cell = this.cellOf(block);
+      [this.began[cell], this.strength[cell]] = [began, strength];
+      this.listed[cell] = 1;
+      this.list[this.count++] = cell;
+      this.light(cell, glow);
+    }
+    for (const { block, glow } of resting) {
+      this.resting.push(this.cellOf(block));
+      this.light(this.cellOf(block), glow);
+    }
   }
 
   /** Nothing glows any more. */
@@ -170,3 +220,4 @@ export class Picture {
 }
 
 export const picture = new Picture();
+export const wordOf: WordOf = (block) => picture.wordOf(block);

@@ -54,6 +54,9 @@ function plain(value: unknown): unknown {
 export function shownState(...names: ShownName[]): ShownState {
   const wanted = names.length > 0 ? names : [...(Object.keys(TOLD) as (keyof typeof TOLD)[]), 'map' as const];
   return Object.fromEntries(
-    wanted.map((name) => [name, plain(name === 'map' ? picture.words : TOLD[name].value)]),
+    wanted.map((name) => [
+      name,
+      plain(name === 'map' ? picture.words.map((_, b) => picture.wordOf(b)) : TOLD[name].value),
+    ]),
   );
 }

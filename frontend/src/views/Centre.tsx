@@ -7,7 +7,7 @@ import { text } from '../text';
 import { Events } from './Events';
 import { FreeQueue } from './FreeQueue';
 import { FreeRuns } from './FreeRuns';
-import { ColouringField, Legend, MapKey } from './Legend';
+import { ColouringField, Legend, MapKey, OrderField } from './Legend';
 import { MapTools } from './map/MapTools';
 import { MemoryMap } from './map/MemoryMap';
 import { Segments } from './Segments';
@@ -33,6 +33,7 @@ function MapHead() {
   return (
     <>
       <ColouringField />
+      <OrderField />
       <MapKey />
     </>
   );

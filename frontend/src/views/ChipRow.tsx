@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { hello } from '../store/ledger';
-import { picture } from '../store/picture';
+import { wordOf } from '../store/picture';
 import { hover, hoverBlock, selectBlock, selection } from '../store/selection';
 import { palette } from '../store/theme';
 import { ChipSheet } from './ChipSheet';
@@ -47,7 +47,7 @@ export function ChipRow({ blocks, copies, lines }: Props) {
   useLayoutEffect(() => {
     if (canvas.current === null) return;
     sheet.current ??= new ChipSheet(canvas.current);
-    const marks = { chip, words: picture.words, hot, present: [], palette: colours };
+    const marks = { chip, wordOf, hot, present: [], palette: colours };
     sheet.current.draw([{ slots, left: 0, top: 0, perLine, copies }], marks, width, height);
   });
   const blockUnder = (event: MouseEvent): number | null => blockOf(sheet.current?.at(event) ?? null);
@@ -67,8 +67,7 @@ export function ChipRow({ blocks, copies, lines }: Props) {
       onPointerMove={(event) => {
         const slot = sheet.current?.at(event) ?? null;
         hoverBlock(blockOf(slot));
-        event.currentTarget.title =
-          slot === null ? '' : titleOf(slot, picture.words, hello.value?.block_size ?? 1);
+        event.currentTarget.title = slot === null ? '' : titleOf(slot, wordOf, hello.value?.block_size ?? 1);
       }}
       onPointerLeave={() => hoverBlock(null)}
     >

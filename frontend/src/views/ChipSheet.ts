@@ -11,7 +11,7 @@ import { NONE } from '../ledger/generated/constants';
 import { pixelRatio, pointIn, zoom } from '../store/scale';
 import { text } from '../text';
 import type { CopyMade } from '../worker/operation';
-import { countOf, filledOf } from '../worker/word';
+import { countOf, filledOf, type WordOf } from '../worker/word';
 import { CHIP_KINDS, type ChipGrounds, type ChipKind, chipGrounds } from './chipGrounds';
 import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, placeOf, type Slot, slotAt } from './chips';
 import type { Palette } from './palette';
@@ -30,7 +30,7 @@ export interface ChipTable {
 export interface ChipMarks {
   /** CSS pixels of a chip, with the gap after it. */
   readonly chip: number;
-  readonly words: Uint32Array;
+  readonly wordOf: WordOf;
   /** Those that light up wherever they are shown. */
   readonly hot: ReadonlySet<number>;
   /** Copies on write of the present step: the source is framed with dashes, the target whole. */
@@ -114,7 +114,7 @@ export class ChipSheet {
     x: number,
     y: number,
     { copies }: ChipTable,
-    { words, hot, present, palette, chip }: ChipMarks,
+    { wordOf, hot, present, palette, chip }: ChipMarks,
     grounds: ChipGrounds,
     ratio: number,
   ): number {
@@ -134,7 +134,7 @@ export class ChipSheet {
       middle('·', width);
       return 0;
     }
-    const word = words[block] ?? 0;
+    const word = wordOf(block);
     const count = countOf(word);
     const kind: ChipKind = copies.includes(position) ? 'copy' : count > 1 ? 'shared' : 'active';
     const ground = 2 * CHIP_KINDS.indexOf(kind) * height;
@@ -196,7 +196,7 @@ export class ChipSheet {
         const { column, line } = placeOf(slots, i, perLine);
         const x = left + column * marks.chip + (marks.chip - CHIP_GAP) / 2;
         const y = top + line * CHIP_LINE + CHIP_HEIGHT / 2;
-        const shared = countOf(marks.words[slot.block] ?? 0) > 1;
+        const shared = countOf(marks.wordOf(slot.block)) > 1;
         return [{ block: slot.block, shared, x: box.left + x * zoom, y: box.top + y * zoom }];
       }),
     );

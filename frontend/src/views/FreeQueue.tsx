@@ -21,7 +21,7 @@ export function FreeQueue() {
       first: block,
       last: block,
       label: String(block),
-      looks: [i === 0 && 'next', hasContent(picture.words[block] ?? 0) && 'cached'],
+      looks: [i === 0 && 'next', hasContent(picture.wordOf(block)) && 'cached'],
     }),
   );
   return (

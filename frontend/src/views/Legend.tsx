@@ -4,7 +4,9 @@ import { integer } from '../format';
 import type { Usage } from '../ledger/fold';
 import { colourBy, colouring, colourings, entryOf, light, lit } from '../store/colouring';
 import { isContiguous, shading, usage } from '../store/ledger';
+import { order, orderBy } from '../store/order';
 import { text } from '../text';
+import { ORDERS, type Order } from '../worker/order';
 import {
   type Colouring,
   EDGES,
@@ -146,6 +148,24 @@ export function ColouringField() {
       {colourings.value.map((each) => (
         <option key={each} value={each}>
           {text.colouring.names[each]}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+export function OrderField() {
+  return (
+    <select
+      class="colouring"
+      aria-label={text.order.label}
+      title={text.order.title}
+      value={order.value}
+      onChange={(event) => orderBy(event.currentTarget.value as Order)}
+    >
+      {ORDERS.map((each) => (
+        <option key={each} value={each}>
+          {text.order.names[each]}
         </option>
       ))}
     </select>

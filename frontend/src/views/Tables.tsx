@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { NONE } from '../ledger/generated/constants';
 import { takesPrompts } from '../store/engine';
 import { hello, tables, wantTables } from '../store/ledger';
-import { picture } from '../store/picture';
+import { wordOf } from '../store/picture';
 import { allRows, rowOrder, rowState, rowsDescend, rowWords } from '../store/rows';
 import {
   hover,
@@ -182,7 +182,7 @@ export function Tables() {
       return { slots, left, top: top + TOP - reach.current, perLine, copies: row.copies };
     });
     const present = shown.flatMap(({ row }) => row.copied);
-    const marks = { chip, words: picture.words, hot, present, palette: palette.peek() };
+    const marks = { chip, wordOf, hot, present, palette: palette.peek() };
     sheet.current.draw(chips, marks, width, room + 2 * MARGIN);
   };
   useLayoutEffect(() => draw.current());
@@ -247,7 +247,7 @@ export function Tables() {
         if (block !== null) hoverBlock(block);
         else hoverSequence(row);
         if (target !== null)
-          target.title = slot === null ? '' : titleOf(slot, picture.words, hello.value?.block_size ?? 1);
+          target.title = slot === null ? '' : titleOf(slot, wordOf, hello.value?.block_size ?? 1);
       }}
       onPointerLeave={() => hoverBlock(null)}
     >

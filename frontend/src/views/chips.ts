@@ -2,7 +2,7 @@
 
 import { NONE } from '../ledger/generated/constants';
 import { text } from '../text';
-import { classOf, countOf, filledOf } from '../worker/word';
+import { classOf, countOf, filledOf, type WordOf } from '../worker/word';
 
 /** CSS pixels: of a chip from top to bottom, between two of them, and from one line to the next. */
 export const CHIP_HEIGHT = 18;
@@ -81,11 +81,11 @@ export function slotAt(
 }
 
 /** What is said of the block of a slot to whoever points at it. */
-export function titleOf(slot: Slot, words: Uint32Array, blockSize: number): string {
+export function titleOf(slot: Slot, wordOf: WordOf, blockSize: number): string {
   if ('more' in slot) return '';
   const { block } = slot;
   if (block === NONE) return text.tables.hole;
-  const word = words[block] ?? 0;
+  const word = wordOf(block);
   const state = text.states.ofClass[classOf(word)]!;
   return text.tables.chip(block, state, countOf(word), Math.round(filledOf(word) * blockSize), blockSize);
 }

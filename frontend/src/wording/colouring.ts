@@ -5,6 +5,12 @@ import { plural } from './plural';
 
 const n = integer;
 
+export const order = {
+  label: 'Arrange the map',
+  title: 'In which order blocks lie on the map (x)',
+  names: { number: 'by number', owner: 'by owner' },
+} as const;
+
 export const colouring = {
   label: 'Colour the map by',
   title: 'By what the map is coloured (v, V)',

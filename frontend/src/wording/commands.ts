@@ -46,6 +46,7 @@ export const commands = {
   reveal: 'Bring the selection into view',
   nextColouring: 'Colour the map by what comes next: state, ref count, owner …',
   previousColouring: 'Colour the map by what comes before',
+  nextOrder: 'Order the map by number, or by owner',
   zoomIn: 'Zoom in',
   zoomOut: 'Zoom out',
   panLeft: 'Move left',

@@ -68,6 +68,7 @@ describe('changes', () => {
       faint: new Uint32Array(0),
       jump,
       colouring: 'state' as const,
+      arrangement: null,
     });
     const lit = (): number[] => [...new Array(SIZE).keys()].filter((b) => picture.glow[b]! > 0);
     picture.apply(change([1, 2], true), true, true);

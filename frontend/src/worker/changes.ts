@@ -18,7 +18,7 @@ export class Changes {
   private recoloured = false;
   private jumped = true;
   /** The words that the page has. */
-  private readonly sent: Uint32Array;
+  readonly sent: Uint32Array;
   private readonly packer: Packer;
   /** The words without shades, and the blocks whose words differ: where the map has shades. */
   private states = new Uint32Array(0);
@@ -97,6 +97,7 @@ export class Changes {
       faint: step?.filled ?? faint.slice(0, fainting),
       jump: this.jumped,
       colouring: 'state',
+      arrangement: null,
     };
     this.taken();
     return change;
@@ -130,6 +131,7 @@ export class Changes {
       faint: told.filled,
       jump: this.jumped,
       colouring,
+      arrangement: null,
     };
     this.taken();
     return change;

@@ -2,6 +2,7 @@
 
 import type { StepChanges } from './changes';
 import type { Lineage } from './lineage';
+import { type Order, OwnerOrder } from './order';
 import type { MapChange } from './protocol';
 import { FAR } from './recency';
 import type { Session } from './session';
@@ -18,6 +19,10 @@ export class MapView {
   /** The request that stands out, and the step of which the shades are. */
   private selected: number | null = null;
   private step = -1;
+  /** null: blocks lie by their number. */
+  private owners: OwnerOrder | null = null;
+  /** The page has another order. */
+  private rearranged = false;
   /** The first record before which more was asked for. */
   private askedBefore = -1;
 
@@ -35,6 +40,29 @@ export class MapView {
     this.session.changes.recolour();
   }
 
+  arrange(order: Order): void {
+    if ((order === 'owner') === (this.owners !== null)) return;
+    this.owners = order === 'owner' ? new OwnerOrder(this.session.fold.numBlocks) : null;
+    this.rearranged = true;
+    this.session.changes.recolour();
+  }
+
+  /** Which block lies in each cell, as the page has it; null: the one whose number it is. */
+  get blockAt(): Uint32Array | null {
+    return this.owners?.blockAt ?? null;
+  }
+
+  /** It changes when blocks lie elsewhere. */
+  get orderVersion(): number {
+    return this.owners?.version ?? 0;
+  }
+
+  /** ms until blocks should be put in order anew; null: they are. */
+  dueOrder(now: number): number | null {
+    const { fold, mode } = this.session;
+    return this.owners?.due(fold, mode === 'at', now) ?? null;
+  }
+
   /** More is known of what contents follow. */
   learned(): void {
     if (this.colouring === 'depth') this.session.changes.recolour();
@@ -44,12 +72,31 @@ export class MapView {
   changed(
     step: StepChanges | null,
     selected: number | null,
+    now: number,
+  ): { map: MapChange | null; shading: Shading | null } {
+    if (this.owners !== null && this.dueOrder(now) === 0) {
+      this.owners.make(this.session.fold);
+      this.rearranged = true;
+    }
+    const { map, shading } = this.recoloured(step, selected);
+    // Before there is a state nobody owns anything.
+    const isByNumber = this.owners === null ? !this.rearranged : this.owners.version === 0;
+    if (map === null || isByNumber) return { map, shading };
+    const isNew = this.rearranged;
+    this.rearranged = false;
+    return { map: inOrder(map, this.session.changes.sent, this.owners, isNew), shading };
+  }
+
+  /** The change, by the numbers of blocks. */
+  private recoloured(
+    step: StepChanges | null,
+    selected: number | null,
   ): { map: MapChange | null; shading: Shading | null } {
     const { colouring } = this;
     const { fold, changes, history } = this.session;
     if (colouring === 'owner' && selected !== this.selected) changes.recolour();
     if (colouring === 'recency' && fold.step !== this.step) changes.recolour();
-    if (!changes.any) return { map: null, shading: null };
+    if (!changes.any && !this.rearranged) return { map: null, shading: null };
     [this.selected, this.step] = [selected, fold.step];
     if (colouring === 'state') return { map: changes.take(fold.blocks, step), shading: null };
     this.shader ??= new Shader(fold.numBlocks, history);
@@ -78,4 +125,30 @@ export class MapView {
         // The legend says that it is not known.
       });
   }
+}
+
+const EMPTY = new Uint32Array(0);
+
+/** A change that names blocks and has their words, as one of cells. `isNew`: the page has another order yet. */
+function inOrder(map: MapChange, words: Uint32Array, owners: OwnerOrder | null, isNew: boolean): MapChange {
+  const isWhole = isNew || map.full !== null;
+  if (owners === null)
+    return {
+      ...map,
+      full: words.slice(),
+      blocks: EMPTY,
+      words: EMPTY,
+      arrangement: { blockAt: null, cellOf: null },
+    };
+  const { blockAt, cellOf } = owners;
+  const cells = (blocks: Uint32Array): Uint32Array => blocks.map((block) => cellOf[block]!);
+  return {
+    ...map,
+    full: isWhole ? blockAt.map((block) => words[block]!) : null,
+    blocks: isWhole ? EMPTY : cells(map.blocks),
+    words: isWhole ? EMPTY : map.words,
+    glow: cells(map.glow),
+    faint: cells(map.faint),
+    arrangement: isNew ? { blockAt: blockAt.slice(), cellOf: cellOf.slice() } : null,
+  };
 }

@@ -23,6 +23,7 @@ import type { EventPlace, EventQuery } from './eventPage';
 import type { Landmark, LandmarkKind } from './landmarks';
 import type { LanesAnswer } from './lanes';
 import type { ListingAnswer, ListingWish } from './listing';
+import type { Arrangement, Order } from './order';
 import type { Destination } from './place';
 import type { Pace } from './player';
 import type { Rectangle, RectangleAnswer } from './rectangle';
@@ -79,7 +80,7 @@ export interface Position {
   readonly target: number | null;
 }
 
-/** Changes of the memory map: words as {@link Packer} makes them. */
+/** Changes of the memory map: words as {@link Packer} makes them. Where blocks lie by owner, cells stand for blocks in all of it. */
 export interface MapChange {
   /** A word for each block, in place of all: the page's own from then on. */
   readonly full: Uint32Array<ArrayBuffer> | null;
@@ -93,12 +94,16 @@ export interface MapChange {
   readonly jump: boolean;
   /** By what the words colour the map. */
   readonly colouring: Colouring;
+  /** Where blocks lie from now on; null: where they lay. */
+  readonly arrangement: Arrangement | null;
 }
 
 /** What the page wants to see beside the map. Asked again whenever it changes. */
 export interface Wants {
   /** By what the map is coloured: as states, where nobody looks at it. */
   readonly colouring: Colouring;
+  /** In which order blocks lie on the map. */
+  readonly order: Order;
   readonly tables: TablesWish | null;
   readonly queue: number;
   readonly scheduler: boolean;

@@ -43,6 +43,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
   const publisher = new Publisher(session);
   publisher.want({
     colouring: 'state',
+    order: 'number',
     tables: { from: 0, to: 9, state: 'running', words: '', order: 'arrival', descending: false },
     queue: 5,
     scheduler: true,

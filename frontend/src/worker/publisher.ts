@@ -31,6 +31,7 @@ const INTERVAL = 50;
 
 const NOTHING: Wants = {
   colouring: 'state',
+  order: 'number',
   tables: null,
   queue: 0,
   scheduler: false,
@@ -94,6 +95,7 @@ export class Publisher {
     if (String(Object.values(wants.selection)) !== String(Object.values(this.wants.selection)))
       this.seekingChange = null;
     this.map.colour(wants.colouring);
+    this.map.arrange(wants.order);
     this.wants = wants;
     if (wants.tree === null) this.tree = null;
     if (wants.events !== null) this.events.look(wants.events);
@@ -208,7 +210,12 @@ export class Publisher {
   /** What takes long is told of a state when there is time for it. */
   private dueLater(now: number): number | null {
     const { fold } = this.session;
-    const dues = [this.tree?.due(fold, now) ?? null, this.rectangle.due(fold, this.wants.rectangle, now)];
+    const { tree, map, rectangle, wants } = this;
+    const dues = [
+      tree?.due(fold, now) ?? null,
+      map.dueOrder(now),
+      rectangle.due(fold, wants.rectangle, map.orderVersion, now),
+    ];
     const some = dues.filter((each) => each !== null);
     return some.length === 0 ? null : Math.min(...some);
   }
@@ -219,7 +226,7 @@ export class Publisher {
     const { fold } = session;
     const request = this.lookAtSelection();
     const step = session.mode === 'at' ? changesAt(session.current, fold) : null;
-    const { map, shading } = this.map.changed(step, request);
+    const { map, shading } = this.map.changed(step, request, now);
     const { selection } = wants;
     // Of a view that is only on its way somewhere else the panels stay as they are.
     const has = this.forced || this.changed || map !== null;
@@ -270,7 +277,7 @@ export class Publisher {
       request: request !== null ? this.request(request, selection.sequence, this.story.answer(fold)) : null,
       requests: wants.requests.map((each) => this.request(each, null, null)),
       token: this.token(),
-      rectangle: this.rectangle.answer(fold, wants.rectangle, now),
+      rectangle: this.rectangle.answer(fold, wants.rectangle, this.map, now),
       marked: request !== null ? blocksOf(fold, selection) : null,
       ...timeline,
     };
@@ -280,7 +287,8 @@ export class Publisher {
     this.events.changed = false;
     this.biography.changed = false;
     this.story.changed = false;
-    const transfer = [map?.full, map?.blocks, map?.words, map?.glow, map?.faint]
+    const { blockAt, cellOf } = map?.arrangement ?? {};
+    const transfer = [map?.full, map?.blocks, map?.words, map?.glow, map?.faint, blockAt, cellOf]
       .filter((array): array is Uint32Array => array != null && array.length > 0)
       .map((array) => array.buffer as ArrayBuffer);
     return { view, transfer: [...new Set(transfer)] };

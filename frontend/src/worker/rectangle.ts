@@ -65,12 +65,13 @@ export function rowsOf(
   return rows;
 }
 
-/** The blocks in its cells. */
-export function blocksIn(rectangle: Rectangle, numBlocks: number): Uint32Array {
+/** The blocks in its cells. `blockAt`: which lies in each; null: the one whose number it is. */
+export function blocksIn(rectangle: Rectangle, numBlocks: number, blockAt: Uint32Array | null): Uint32Array {
   const rows = rowsOf(rectangle, numBlocks);
   const blocks = new Uint32Array(rows.reduce((sum, { from, to }) => sum + to - from, 0));
   let at = 0;
   for (const { from, to } of rows) for (let cell = from; cell < to; cell++) blocks[at++] = cell;
+  if (blockAt !== null) for (let i = 0; i < at; i++) blocks[i] = blockAt[blocks[i]!]!;
   return blocks;
 }
 
@@ -133,6 +134,14 @@ function requestsIn({ tables, requests, numBlocks }: Fold, blocks: Uint32Array):
   return found.sort((a, b) => b.blocks - a.blocks || a.request - b.request);
 }
 
+/** Where blocks lie on the map. */
+export interface Lying {
+  /** Which block is in each cell; null: the one whose number it is. */
+  readonly blockAt: Uint32Array | null;
+  /** It changes when they lie elsewhere; 0: by their number. */
+  readonly orderVersion: number;
+}
+
 /** Counts what is in a rectangle, no more often than is good for what else the worker does. */
 export class RectangleCount {
   private counted = '';
@@ -140,23 +149,25 @@ export class RectangleCount {
   private cost = 0;
 
   /** ms until it should be counted; null: it is, as it is now. */
-  due(fold: Fold, rectangle: Rectangle | null, now: number): number | null {
-    if (rectangle === null || !fold.loaded || keyOf(fold, rectangle) === this.counted) return null;
+  due(fold: Fold, rectangle: Rectangle | null, orderVersion: number, now: number): number | null {
+    if (rectangle === null || !fold.loaded || keyOf(fold, rectangle, orderVersion) === this.counted)
+      return null;
     return this.cost <= CHEAP ? 0 : Math.max(0, this.countedAt + SHARE * this.cost - now);
   }
 
   /** null: none is wanted, it is told already, or it is not time. */
-  answer(fold: Fold, rectangle: Rectangle | null, now: number): RectangleAnswer | null {
-    if (rectangle === null || this.due(fold, rectangle, now) !== 0) return null;
+  answer(fold: Fold, rectangle: Rectangle | null, order: Lying, now: number): RectangleAnswer | null {
+    const { blockAt, orderVersion } = order;
+    if (rectangle === null || this.due(fold, rectangle, orderVersion, now) !== 0) return null;
     const begin = performance.now();
-    const answer = countIn(fold, rectangle, blocksIn(rectangle, fold.numBlocks));
-    this.counted = keyOf(fold, rectangle);
+    const answer = countIn(fold, rectangle, blocksIn(rectangle, fold.numBlocks, blockAt));
+    this.counted = keyOf(fold, rectangle, orderVersion);
     this.countedAt = performance.now();
     this.cost = this.countedAt - begin;
     return answer;
   }
 }
 
-function keyOf({ record, op }: Fold, { from, to, columns }: Rectangle): string {
-  return [record, op, from, to, columns].join();
+function keyOf({ record, op }: Fold, { from, to, columns }: Rectangle, orderVersion: number): string {
+  return [record, op, from, to, columns, orderVersion].join();
 }

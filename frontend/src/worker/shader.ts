@@ -5,6 +5,7 @@ import type { Fold } from '../ledger/fold';
 import { NONE } from '../ledger/generated/constants';
 import { headOfQueue } from './answers/queue';
 import type { History } from './history';
+import { Owners } from './owners';
 import { Recency } from './recency';
 import {
   BINS,
@@ -36,8 +37,7 @@ export class Shader {
   private readonly tally = new Uint32Array(SHADES);
   private readonly depths = new Depths();
   private readonly recency: Recency;
-  /** The owner of each block: a request and one, 0 for none. */
-  private owners = new Uint32Array(0);
+  private readonly owners = new Owners();
 
   constructor(numBlocks: number, history: Pick<History, 'get'>) {
     this.shades = new Uint16Array(numBlocks);
@@ -108,10 +108,9 @@ export class Shader {
     }
   }
 
-  /** Of several holders the one with the lowest number is the first. */
   private shadeOwners(fold: Fold, selected: number | null): Shading {
     const { shades, tally } = this;
-    const owners = this.findOwners(fold);
+    const owners = this.owners.find(fold);
     const { count, content } = fold.blocks;
     const owned = new Map<number, number>();
     tally.fill(0);
@@ -136,20 +135,5 @@ export class Shader {
       ownerCount: list.length,
       selected,
     };
-  }
-
-  private findOwners({ tables, requests, numBlocks }: Fold): Uint32Array {
-    if (this.owners.length === 0) this.owners = new Uint32Array(numBlocks);
-    const { owners } = this;
-    owners.fill(0);
-    const list = [...tables.map.values()].sort((a, b) => a.sequence - b.sequence || a.group - b.group);
-    for (const table of list) {
-      const owner = requests.memory.requestOf(table.sequence) + 1;
-      for (let position = 0; position < table.end; position++) {
-        const block = table.blocks[position]!;
-        if (block < numBlocks && owners[block] === 0) owners[block] = owner;
-      }
-    }
-    return owners;
   }
 }

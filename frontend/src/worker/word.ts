@@ -93,6 +93,9 @@ function replaced(words: Uint32Array, now: Uint32Array, changed: Uint32Array): n
   return found;
 }
 
+/** The word of a block, as the page has it. */
+export type WordOf = (block: number) => number;
+
 export const classOf = (word: number): number => word & 3;
 export const countOf = (word: number): number => (word >>> 2) & 1023;
 export const filledOf = (word: number): number => ((word >>> 12) & 127) / 127;

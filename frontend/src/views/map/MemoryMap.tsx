@@ -15,12 +15,14 @@ import { CanvasRenderer } from './canvas';
 import { type Colours, coloursOf } from './colours';
 import { hasGpu } from './gpu';
 import {
+  blockAt,
   camera,
   fit,
   moved,
   panBy,
   point,
   pointAway,
+  repoint,
   reveal,
   zoomAt,
   zoomBy,
@@ -102,6 +104,7 @@ export function MemoryMap() {
     renderer = create(base.current!);
     let drawn = '';
     let drawnIn: Colours | null = null;
+    let { orderVersion } = picture;
     const pace = new Pace();
     const resize = (): void => {
       const ratio = pixelRatio();
@@ -126,6 +129,10 @@ export function MemoryMap() {
       // While another picture is on its way, this one rests: to draw it takes a machine without a GPU from what is waited for.
       const glowing = picture.glowing && !position.peek().moving;
       if (glowing) picture.tick(performance.now());
+      if (picture.orderVersion !== orderVersion) {
+        orderVersion = picture.orderVersion;
+        repoint();
+      }
       const { block } = selection.peek();
       const pointed = hover.peek();
       const row = tables.peek()?.rows.find((each) => each.sequence === pointed.sequence);
@@ -199,9 +206,9 @@ export function MemoryMap() {
   };
   const count = hello.value?.num_blocks ?? 0;
   const moveBy = (by: number): void => {
-    const from = selection.value.block ?? -1;
-    const next = Math.max(0, Math.min(count - 1, from < 0 ? 0 : from + by));
-    selectBlock(next);
+    const from = selection.value.block;
+    const next = from === null ? 0 : Math.max(0, Math.min(count - 1, picture.cellOf(from) + by));
+    selectBlock(picture.blockAt(next));
     camera.reveal(next);
     moved();
   };
@@ -209,7 +216,7 @@ export function MemoryMap() {
   const growBy = (byColumns: number, byRows: number): void => {
     const { columns, rows } = camera.grid;
     const now = rectangle.peek();
-    const begin = selection.peek().block ?? 0;
+    const begin = picture.cellOf(selection.peek().block ?? picture.blockAt(0));
     const [from, to] = now?.columns === columns ? [now.from, now.to] : [begin, begin];
     const column = Math.max(0, Math.min(columns - 1, (to % columns) + byColumns));
     const row = Math.max(0, Math.min(rows - 1, Math.floor(to / columns) + byRows));
@@ -281,7 +288,7 @@ export function MemoryMap() {
       }}
       onPointerUp={(event) => {
         if (drag.current !== null && !drag.current.moved) {
-          const block = camera.pick(...at(event));
+          const block = blockAt(...at(event));
           selectBlock(block === selection.value.block ? null : block);
         }
         drag.current = null;

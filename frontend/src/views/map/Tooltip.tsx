@@ -13,10 +13,10 @@ export function Tooltip() {
   // Follow what happens to the block while the pointer rests on it.
   void [position.value.record, moves.value];
   if (block === null || camera.scale === 0 || !pointerOnMap.value) return null;
-  const word = picture.words[block] ?? 0;
+  const word = picture.wordOf(block);
   const size = hello.value?.block_size ?? 1;
   const ratio = pixelRatio();
-  const { x, y } = camera.place(block);
+  const { x, y } = camera.place(picture.cellOf(block));
   const right = x / ratio > camera.width / ratio - 190;
   const style = {
     left: right ? 'auto' : `${(x + camera.scale) / ratio + 8}px`,

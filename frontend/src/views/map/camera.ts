@@ -1,7 +1,7 @@
 /**
- * Where each block lies on the map: plain arithmetic, for drawing and for picking alike.
+ * Where each cell lies on the map: plain arithmetic, for drawing and for picking alike. Which block lies in it, `store/picture.ts` knows.
  *
- * Blocks run row by row over a grid of `columns`, chosen so that the cells are as large as they can be. Scale is in
+ * Cells run row by row over a grid of `columns`, chosen so that the cells are as large as they can be. Scale is in
  * device pixels a cell, a whole number wherever cells can be seen singly, so that edges stay crisp.
  */
 
@@ -111,13 +111,13 @@ export class Camera {
     this.top = hold(this.top, rows * this.scale, this.height);
   }
 
-  /** The block at a device pixel, or null. */
+  /** The cell with a block at a device pixel, or null. */
   pick(x: number, y: number): number | null {
     const column = Math.floor((x - this.left) / this.scale);
     const row = Math.floor((y - this.top) / this.scale);
     if (column < 0 || column >= this.grid.columns || row < 0) return null;
-    const block = row * this.grid.columns + column;
-    return block < this.count ? block : null;
+    const cell = row * this.grid.columns + column;
+    return cell < this.count ? cell : null;
   }
 
   /** The cell of the grid that is nearest to a device pixel. */
@@ -128,12 +128,12 @@ export class Camera {
     return row * columns + within((x - this.left) / this.scale, columns);
   }
 
-  /** The device pixel of a block's top left corner. */
-  place(block: number): { x: number; y: number } {
+  /** The device pixel of a cell's top left corner. */
+  place(cell: number): { x: number; y: number } {
     const { columns } = this.grid;
     return {
-      x: this.left + (block % columns) * this.scale,
-      y: this.top + Math.floor(block / columns) * this.scale,
+      x: this.left + (cell % columns) * this.scale,
+      y: this.top + Math.floor(cell / columns) * this.scale,
     };
   }
 
@@ -142,18 +142,18 @@ export class Camera {
     return this.scale >= 14 ? 2 : this.scale >= 4 ? 1 : 0;
   }
 
-  /** Come so close to a block that it can be read, with the block in the middle. */
-  show(block: number): void {
+  /** Come so close to a cell that it can be read, with the cell in the middle. */
+  show(cell: number): void {
     const near = Math.max(this.scale, Math.min(READABLE, this.width, this.height));
-    let { x, y } = this.place(block);
+    let { x, y } = this.place(cell);
     this.zoom(near / this.scale, x + this.scale / 2, y + this.scale / 2);
-    ({ x, y } = this.place(block));
+    ({ x, y } = this.place(cell));
     this.pan(this.width / 2 - x - this.scale / 2, this.height / 2 - y - this.scale / 2);
   }
 
-  /** Move so that a block lies in the frame. */
-  reveal(block: number): void {
-    const { x, y } = this.place(block);
+  /** Move so that a cell lies in the frame. */
+  reveal(cell: number): void {
+    const { x, y } = this.place(cell);
     const margin = this.scale;
     let dx = 0;
     let dy = 0;

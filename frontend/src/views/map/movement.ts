@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import { invalidate } from '../../store/frame';
+import { picture } from '../../store/picture';
 import { hoverBlock, selection } from '../../store/selection';
 import { Camera } from './camera';
 
@@ -13,10 +14,16 @@ export const moves = signal(0);
 let pointer: { readonly x: number; readonly y: number } | null = null;
 export const pointerOnMap = signal(false);
 
+/** The block at a device pixel, or null. */
+export function blockAt(x: number, y: number): number | null {
+  const cell = camera.pick(x, y);
+  return cell === null ? null : picture.blockAt(cell);
+}
+
 export function point(x: number, y: number): void {
   pointer = { x, y };
   pointerOnMap.value = true;
-  hoverBlock(camera.pick(x, y));
+  hoverBlock(blockAt(x, y));
 }
 
 export function pointAway(): void {
@@ -28,8 +35,13 @@ export function pointAway(): void {
 export function moved(): void {
   zoomed.value = !camera.fitted;
   moves.value++;
-  if (pointer !== null) hoverBlock(camera.pick(pointer.x, pointer.y));
+  repoint();
   invalidate();
+}
+
+/** Another block lies where the pointer is. */
+export function repoint(): void {
+  if (pointer !== null) hoverBlock(blockAt(pointer.x, pointer.y));
 }
 
 export function zoomAt(factor: number, x: number, y: number): void {
@@ -42,7 +54,7 @@ export function zoomBy(factor: number): void {
   const { block } = selection.peek();
   let [x, y] = [camera.width / 2, camera.height / 2];
   if (block !== null) {
-    const at = camera.place(block);
+    const at = camera.place(picture.cellOf(block));
     const [cx, cy] = [at.x + camera.scale / 2, at.y + camera.scale / 2];
     if (cx >= 0 && cy >= 0 && cx < camera.width && cy < camera.height) [x, y] = [cx, cy];
   }
@@ -63,7 +75,7 @@ export function panBy(part: number): void {
 export function reveal(): void {
   const { block } = selection.peek();
   if (block === null) return;
-  camera.show(block);
+  camera.show(picture.cellOf(block));
   moved();
 }
 

@@ -40,7 +40,7 @@ export function drawOverlay(
   if (css >= COUNT_FROM) drawLabels(context, picture, camera, colours, ratio, css);
   const outline = (block: number, colour: string, width: number, outset: number): void => {
     if (block >= picture.size) return;
-    const { x, y } = camera.place(block);
+    const { x, y } = camera.place(picture.cellOf(block));
     const size = Math.max(camera.scale - camera.gap, 1) + 2 * outset;
     if (x + size < 0 || y + size < 0 || x > canvas.width || y > canvas.height) return;
     context.lineWidth = width;
@@ -135,9 +135,9 @@ function drawLabels(
   const small = `${Math.round(Math.min(11, css * 0.24) * ratio)}px ${MONO}`;
   for (let row = fromRow; row < toRow; row++) {
     for (let column = fromColumn; column < toColumn; column++) {
-      const block = row * columns + column;
-      if (block >= picture.size) return;
-      const word = picture.words[block]!;
+      const cell = row * columns + column;
+      if (cell >= picture.size) return;
+      const word = picture.words[cell]!;
       const count = countOf(word);
       if (count < 2 && !numbers) continue;
       const x = camera.left + column * camera.scale + inset;
@@ -152,7 +152,7 @@ function drawLabels(
         context.globalAlpha = 0.75;
         context.textAlign = 'right';
         const right = camera.left + (column + 1) * camera.scale - camera.gap - inset;
-        context.fillText(String(block), right, y);
+        context.fillText(String(picture.blockAt(cell)), right, y);
         context.textAlign = 'left';
         context.globalAlpha = 1;
       }

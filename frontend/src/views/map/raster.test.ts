@@ -45,7 +45,16 @@ function wordsOf(
 function change({ picture, colours }: Scene, words: Uint32Array<ArrayBuffer>, glow: Uint32Array): void {
   const none = new Uint32Array(0);
   picture.apply(
-    { full: words, blocks: none, words: none, glow, faint: none, jump: true, colouring: colours.colouring },
+    {
+      full: words,
+      blocks: none,
+      words: none,
+      glow,
+      faint: none,
+      jump: true,
+      colouring: colours.colouring,
+      arrangement: null,
+    },
     true,
     false,
   );

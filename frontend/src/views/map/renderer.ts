@@ -37,16 +37,16 @@ export function barOf({ camera, colours }: Scene): number {
   return camera.scale >= 14 && colours.isState ? Math.max(2, Math.floor(camera.scale * 0.1)) : 0;
 }
 
-/** The pixel and the expected colour of each block that has a pixel. */
-export function collect(scene: Scene, pixel: (block: number) => number[] | null): Pixels {
+/** The pixel and the expected colour of each block whose cell has a pixel. */
+export function collect(scene: Scene, pixel: (cell: number) => number[] | null): Pixels {
   const { picture, colours } = scene;
   const pixels: Pixels = { blocks: [], rgba: [], expected: [] };
-  for (let block = 0; block < picture.size; block++) {
-    const found = pixel(block);
+  for (let cell = 0; cell < picture.size; cell++) {
+    const found = pixel(cell);
     if (found === null) continue;
-    pixels.blocks.push(block);
+    pixels.blocks.push(picture.blockAt(cell));
     pixels.rgba.push(found);
-    const due = colours.pixels[colours.place(picture.words[block]!)]!;
+    const due = colours.pixels[colours.place(picture.words[cell]!)]!;
     pixels.expected.push([due & 255, (due >>> 8) & 255, (due >>> 16) & 255, 255]);
   }
   return pixels;
