@@ -52,6 +52,7 @@ class LiveSession:
         self.hello = hello
         self.hello_frame = hello_frame
         self.state = "live"
+        self.reason = ""
         self.link: EngineLink | None = None
         self.unlinked_since = time.monotonic()
         self._engine_end: str | None = None
@@ -103,7 +104,7 @@ class LiveSession:
             self.link.close(4409, "another connection of this engine took its place")
         self.link = link
         self._engine_end = None
-        self.state = "live"
+        self.state, self.reason = "live", ""
         self.refresh_status()
 
     def detach(self, link: EngineLink) -> None:
@@ -188,9 +189,7 @@ class LiveSession:
         elif isinstance(message, Bye):
             self.bye_frame = frame
             self.bye_said.set()
-            self.state = "ended"
-            self._writer.set_state(self.number, "ended", message.reason)
-            self.refresh_status()
+            self._end("ended", message.reason)
         else:
             raise self._fault(f"an engine does not send a {kind}")
         self.wake()
@@ -205,9 +204,12 @@ class LiveSession:
     def interrupt(self, reason: str) -> None:
         """The engine did not come back."""
         if self.state == "live":
-            self.state = "interrupted"
-            self._writer.set_state(self.number, "interrupted", reason)
-            self.refresh_status()
+            self._end("interrupted", reason)
+
+    def _end(self, state: str, reason: str) -> None:
+        self.state, self.reason = state, reason
+        self._writer.set_state(self.number, state, reason)
+        self.refresh_status()
 
     def commit(self, record: int) -> None:
         """The writer committed everything up to ``record`` (or gave it up)."""
@@ -369,6 +371,7 @@ class LiveSession:
         """What is newer here than in the session's row."""
         live = {
             "state": self.state,
+            "reason": self.reason,
             "linked": self.link is not None,
             "last_record": self.last_record if self.last_record >= 0 else None,
             "violations": self._violations_before

@@ -16,6 +16,7 @@ import pytest
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
 from tests.backend.kill_rig import Rig
+from tests.backend.recorder import locked
 from tests.backend.running_server import wait_for
 from tests.backend.server_process import kvarium, process
 
@@ -216,10 +217,17 @@ def test_an_engine_that_its_server_started_is_interrupted_at_once_when_it_is_kil
         with server.http() as http:
             row = http.get("/api/sessions").json()["sessions"][0]
             assert row["state"] == "live"
-            os.kill(engine_pid(http), signal.SIGKILL)
-            wait_for(lambda: http.get(f"/api/sessions/{row['id']}").json()["state"] != "live")
-            row = http.get(f"/api/sessions/{row['id']}").json()
-            assert (row["state"], row["reason"]) == ("interrupted", "the engine was killed by signal 9")
+            # The reason is told with the state, however long the recorder may need.
+            with locked(db):
+                os.kill(engine_pid(http), signal.SIGKILL)
+                told = {}
+
+                def has_ended() -> bool:
+                    told.update(http.get(f"/api/sessions/{row['id']}").json())
+                    return bool(told["state"] != "live")
+
+                wait_for(has_ended)
+            assert (told["state"], told["reason"]) == ("interrupted", "the engine was killed by signal 9")
         server.wait_line("the engine ended with status -9")
 
 

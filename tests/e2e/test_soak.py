@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import sqlalchemy as sa
+from playwright.sync_api import Page
 
 from kvarium.bench.heaps import Heaps
 from kvarium.recording import tables
@@ -95,10 +96,25 @@ def command_line(pid: int) -> str:
         return ""
 
 
-def running(part: str) -> set[int]:
-    """The processes whose command line has ``part`` in it."""
-    every = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
-    return {pid for pid in every if part in command_line(pid)}
+def parent(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
+def mirrors(server: int) -> set[int]:
+    """The processes in which a server folds: others' run beside it."""
+    every = [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+    return {pid for pid in every if "kvarium.mirror_process" in command_line(pid) and parent(pid) == server}
+
+
+def renderers(page: Page) -> set[int]:
+    """The processes of the pages of one browser: others' run beside it."""
+    browser = page.context.browser
+    assert browser is not None
+    told = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
+    return {each["id"] for each in told if each["type"] == "renderer"}
 
 
 def resident(pid: int) -> int:
@@ -190,7 +206,6 @@ def test_a_long_run_keeps_memory_flat_and_ends_with_equal_digests(
 ) -> None:
     operations, step_ms = (300_000, 8) if size == "small" else (10_000_000, 0.5)
     db = tmp_path / "soak.db"
-    others = running("--type=renderer") | running("kvarium.mirror_process")
     options = ("--num-gpu-blocks-override", "1024", "--step-ms", str(step_ms), "--no-lossless")
     with process("serve", "--port", "0", "--db", str(db), *options) as server:
         server.wait_ready().wait_line("engine linked")
@@ -210,8 +225,8 @@ def test_a_long_run_keeps_memory_flat_and_ends_with_equal_digests(
                 {
                     "engine": {hello.pid},
                     "server": {server.pid},
-                    "mirror": running("kvarium.mirror_process") - others,
-                    "page": running("--type=renderer") - others,
+                    "mirror": mirrors(server.pid),
+                    "page": renderers(page),
                 },
                 Heaps(page),
             )
