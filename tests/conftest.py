@@ -191,6 +191,20 @@ def chromium_path() -> str:
 
 
 @pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem of 8 MiB of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", place], capture_output=True, text=True, check=False
+    )
+    if made.returncode != 0:
+        pytest.skip("no small filesystem: only root may mount one")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+@pytest.fixture
 def anyio_backend() -> str:
     """Asynchronous tests (``pytest.mark.anyio``) run on asyncio."""
     return "asyncio"

@@ -1,5 +1,8 @@
 """What goes wrong in a way that a person can do something about."""
 
+_FULL = ("database or disk is full", "No space left on device")
+"""How SQLite, and the system, say so."""
+
 
 class KvariumError(Exception):
     """One line for the user: what was wrong, the value, and what to do. The command ends with ``exit_code``."""
@@ -25,6 +28,19 @@ class DamagedRecordingError(KvariumError):
 
 class InvalidValueError(KvariumError):
     """A value that is none of those that can be given there."""
+
+
+class UnwritableError(KvariumError):
+    """The system does not let a file be written. ``reason`` is why, without a path: who asked for it knows another."""
+
+    def __init__(self, what: str, reason: str) -> None:
+        self.reason = "the disk is full" if any(words in reason for words in _FULL) else reason
+        super().__init__(f"{what}: {self.reason}")
+
+    @property
+    def full(self) -> bool:
+        """Is it for want of room?"""
+        return "full" in self.reason or "quota" in self.reason
 
 
 class ConflictError(KvariumError):

@@ -66,6 +66,19 @@ def die_with_parent(signal_number: signal.Signals = signal.SIGTERM) -> Callable[
     return set_death_signal
 
 
+def stand_aside() -> None:
+    """What a process does first that a server asks one question: the server goes first, and where it is killed this ends, too.
+
+    Ctrl-C is for the server, which ends it.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError):
+        os.nice(5)
+    end_with_it = die_with_parent(signal.SIGKILL)
+    if end_with_it is not None:
+        end_with_it()
+
+
 def _copy_of_standard_error() -> int:
     """A file descriptor of this process's standard error; of nothing where that is closed. None of the first three."""
     try:

@@ -3,14 +3,13 @@
 import contextlib
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kvarium.errors import ConflictError, InvalidValueError, KvariumError
+from kvarium.errors import ConflictError, InvalidValueError, KvariumError, UnwritableError
 from kvarium.limits import parse_age
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 
@@ -263,23 +262,16 @@ def export(
 ) -> None:
     """Copy one session into a file of its own, which `kvarium view` opens anywhere."""
     from kvarium import terminal
-    from kvarium.recording.export import export_session
+    from kvarium.exchange.formats import Format, Wanted
+    from kvarium.exchange.output import written
 
+    wanted = Wanted(Format.kvarium)
     with _shelf(db) as shelf:
         reader, _, number, _ = shelf.find(session)
-        folder = Path.cwd() if file is None else file.parent
-        if not folder.is_dir():
-            raise KvariumError(f"can't write {file}: there is no directory {folder}")
-        try:
-            with tempfile.TemporaryDirectory(prefix=".kvarium-", dir=folder) as name:
-                made = export_session(reader, number, Path(name))
-                wanted = folder / made.name if file is None else file
-                if wanted.exists():
-                    raise KvariumError(f"{wanted} is there already: give another name, or remove it first")
-                made.rename(wanted)
-        except OSError as error:
-            raise KvariumError(f"can't write into {folder}: {error.strerror}") from None
-    say(f"{wanted}: {terminal.size(wanted.stat().st_size)}")
+        place = Path(wanted.name(reader.session(number))) if file is None else file
+        with written(place, "give another FILE") as unfinished:
+            wanted.writer()(reader, number, unfinished, lambda done, total: None)
+    say(f"{place}: {terminal.size(place.stat().st_size)}")
 
 
 @app.command("import")
@@ -304,5 +296,9 @@ def import_file(
                 shutil.copyfile(file, place)
                 session = shelf.imports.admit(place, str(file), shelf.reader)
         except OSError as error:
-            raise KvariumError(f"can't copy {file} to {shelf.imports.folder}: {error.strerror}") from None
+            told = UnwritableError(
+                f"can't copy {file} to {shelf.imports.folder}", error.strerror or str(error)
+            )
+            room = ": make room there" if told.full else ""
+            raise KvariumError(f"{told}; nothing was imported{room}") from None
     say(f"imported session {session}")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kvarium.errors import KvariumError
+from kvarium.exchange.page import template
 from kvarium.recording import sqlite_file
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
@@ -66,6 +68,15 @@ def mixed_reader(mixed: Path) -> Iterator[Reader]:
     database = open_for_reading(str(mixed))
     yield Reader(database)
     database.close()
+
+
+@pytest.fixture
+def built_page() -> None:
+    """Skip where the page that an export puts a recording into is not built."""
+    try:
+        template()
+    except KvariumError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture

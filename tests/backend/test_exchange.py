@@ -204,7 +204,7 @@ def test_nothing_is_overwritten_and_what_can_not_be_written_is_named(mixed: Path
     for folder in (".", "", "/"):
         done = kvarium("export", str(mixed), "--format", "jsonl", "-o", folder)
         assert done.returncode == 1
-        assert "is a folder that is there: say with --output how the export is to be called" in done.stderr
+        assert "is a folder that is there, and an export needs a name: say where with --output" in done.stderr
         assert len(done.stderr.splitlines()) == 1
 
 
@@ -247,7 +247,11 @@ def interrupted(folder: Path, command: list[str]) -> tuple[int, str]:
         preexec_fn=_hear_interrupts,
     )
     deadline = time.monotonic() + 30
-    while not list(folder.glob(".x.*")) and process.poll() is None and time.monotonic() < deadline:
+    while (
+        not list(folder.glob(f"{output.UNFINISHED}*"))
+        and process.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.002)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)

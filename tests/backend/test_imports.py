@@ -1,15 +1,14 @@
 """Imports: files lie beside the recording, are read like any session, never merged in, and go as files."""
 
 import json
-import os
 import shutil
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
 
 from kvarium.recording.imports import Imports
+from kvarium.workplace import Workplace
 from tests.backend.hand_engine import HandEngine
 from tests.backend.running_server import RunningServer, running, wait_for
 from tests.backend.server_process import serving
@@ -203,18 +202,20 @@ def test_what_lies_in_the_folder_and_is_no_import_is_left_out(
     (folder / ".hidden.db").write_text("")
     shutil.copy(brought, folder / "other-name.db")
     shutil.copy(brought, folder / f"{SESSION}.db")
-    old = folder / ".arriving-old"
-    new = folder / ".arriving-new"
-    for left in (old, new):
-        left.mkdir()
-    os.utime(old, (time.time() - 100_000,) * 2)
+    left = folder / ".arriving-00000000"
+    left.mkdir()
+    arriving = Workplace(folder, ".arriving-")
+    arriving.make()
+    assert not left.exists(), "nobody brings it any more"
+    left.mkdir()
     imports = Imports(folder)
     for _ in range(2):
         assert [found.row["id"] for found in imports.all()] == [SESSION]
     assert len(caplog.records) == 2
     with imports.arriving():
-        assert not old.exists()
-        assert new.exists()
+        assert not left.exists()
+        assert arriving.path.exists()
+    arriving.remove()
     (folder / f"{SESSION}.db").unlink()
     assert imports.all() == []
     imports.close()

@@ -101,7 +101,7 @@ def test_an_upgrade_that_fails_leaves_what_was_there(tmp_path: Path, format: int
 
     sa.event.listen(sa.Engine, "before_cursor_execute", refuse)
     try:
-        with pytest.raises(KvariumError, match="database or disk is full"):
+        with pytest.raises(KvariumError, match="the disk is full"):
             writable_sqlite(path)
     finally:
         sa.event.remove(sa.Engine, "before_cursor_execute", refuse)

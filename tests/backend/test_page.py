@@ -11,7 +11,7 @@ import pytest
 
 from kvarium.errors import InvalidValueError, KvariumError, OutOfRangeError
 from kvarium.exchange import page_plan
-from kvarium.exchange.page import export_page, template
+from kvarium.exchange.page import export_page
 from kvarium.exchange.page_plan import plan_page
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
@@ -22,13 +22,7 @@ from tests.backend.running_server import RunningServer
 from tests.backend.server_process import kvarium
 from tests.plain_state import plain_state
 
-
-@pytest.fixture(autouse=True)
-def _built() -> None:
-    try:
-        template()
-    except KvariumError as error:
-        pytest.skip(str(error))
+pytestmark = pytest.mark.usefixtures("built_page")
 
 
 def parts_of(page: Path) -> dict[str, bytes]:

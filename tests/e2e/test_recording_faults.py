@@ -54,20 +54,6 @@ def assert_live(page: Page) -> None:
     wait_light(page, "green")
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A filesystem of 8 MiB of its own."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "none", place], capture_output=True, text=True, check=False
-    )
-    if made.returncode != 0:
-        pytest.skip("no small filesystem: only root may mount one")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
-
-
 def test_a_full_disk(small_disk: Path, open_page: Pages) -> None:
     db = small_disk / "recording.db"
     with recording_to(db) as server:

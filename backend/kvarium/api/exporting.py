@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -19,13 +18,14 @@ from starlette.types import Receive, Scope, Send
 from kvarium.api import process
 from kvarium.api.context import HubDependency, place_of
 from kvarium.api.sessions import reading
-from kvarium.errors import KvariumError
+from kvarium.errors import KvariumError, UnwritableError
 from kvarium.exchange.formats import Format
-from kvarium.exchange.process import Failure, Order, Outcome
+from kvarium.exchange.process import Made, Order, Outcome
 from kvarium.hub import Hub
 from kvarium.recording.export import ExportCancelledError, export_session
 from kvarium.recording.shelf import Place
 from kvarium.recording.stripping import Strip
+from kvarium.workplace import Workplace
 
 router = APIRouter(prefix="/api")
 
@@ -38,17 +38,21 @@ _MEDIA_TYPES: Final = {
     # Not as a page: it would open here, as if it were this server's.
     Format.html: "application/octet-stream",
 }
-_STATUS: Final = {"asked": 422, "missing": 404, "damaged": 500, "failed": 507}
+_STATUS: Final = {"asked": 422, "missing": 404, "damaged": 500, "failed": 503}
 _STEPS: Final = re.compile(r"(\d{1,15})?\.\.(\d{1,15})?")
 
 StripText = Literal["none", "hash"]
+
+DOWNLOADS: Final = "kvarium-download-"
+"""How the name of a folder begins in which a file to download is made."""
 
 
 class _Download(Response):
     """Sends a file and removes its folder, however the sending ends."""
 
-    def __init__(self, path: Path, media_type: str) -> None:
+    def __init__(self, path: Path, folder: Workplace, media_type: str) -> None:
         self._path = path
+        self._folder = folder
         headers = {
             "content-length": str(path.stat().st_size),
             "content-disposition": f'attachment; filename="{path.name}"',
@@ -64,7 +68,7 @@ class _Download(Response):
                     await send({"type": "http.response.body", "body": data, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         finally:
-            shutil.rmtree(self._path.parent, ignore_errors=True)
+            self._folder.remove()
 
 
 def _strip(text: StripText | None, notes: bool) -> Strip | None:
@@ -89,14 +93,27 @@ def _making(hub: Hub) -> Iterator[threading.Event]:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def _folder() -> Iterator[Workplace]:
     """A folder for a file that is made: it goes, unless the file is made and sent."""
-    folder = Path(tempfile.mkdtemp(prefix="kvarium-"))
+    folder = Workplace(Path(tempfile.gettempdir()), DOWNLOADS)
     try:
+        folder.make()
         yield folder
+    except OSError as error:
+        folder.remove()
+        raise _no_room(error.strerror or str(error)) from None
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.remove()
         raise
+
+
+def _no_room(reason: str) -> HTTPException:
+    """The server's place for what is downloaded can't hold it."""
+    error = UnwritableError("the file can't be made", reason)
+    todo = "make room there, or start the server" if error.full else "start the server"
+    return HTTPException(
+        507, f"{error}; the server makes it in {tempfile.gettempdir()}: {todo} with TMPDIR at another place"
+    )
 
 
 @router.get("/sessions/{session}/download")
@@ -131,12 +148,16 @@ async def _cancel_when_gone(request: Request, cancelled: threading.Event) -> Non
 async def _copied(place: Place, cancelled: threading.Event, strip: Strip | None) -> Response:
     with _folder() as folder:
         try:
-            path = await reading(lambda: export_session(place.reader, place.number, folder, cancelled, strip))
+            path = await reading(
+                lambda: export_session(place.reader, place.number, folder.path, cancelled, strip)
+            )
         except ExportCancelledError as error:
             raise HTTPException(503, str(error), headers={"Retry-After": "5"}) from None
+        except UnwritableError as error:
+            raise _no_room(error.reason.replace(f"{folder.path}/", "")) from None
         except KvariumError as error:
-            raise HTTPException(507, str(error)) from None
-        return _Download(path, _MEDIA_TYPES[Format.kvarium])
+            raise HTTPException(503, str(error)) from None
+        return _Download(path, folder, _MEDIA_TYPES[Format.kvarium])
 
 
 @router.get("/sessions/{session}/export")
@@ -162,7 +183,7 @@ async def export(
         order = Order(
             database=process.address_of(place.reader.database),
             session=place.number,
-            folder=str(folder),
+            folder=str(folder.path),
             format=format,
             strip=strip,
             from_step=from_step,
@@ -178,9 +199,11 @@ async def export(
                 500, f"the export's process ended with status {told.status}, without a file: try again"
             )
         outcome = msgspec.msgpack.decode(told.output, type=Outcome)
-        if isinstance(outcome, Failure):
-            raise HTTPException(_STATUS[outcome.fault], outcome.message)
-        return _Download(folder / outcome.name, _MEDIA_TYPES[format])
+        if isinstance(outcome, Made):
+            return _Download(folder.path / outcome.name, folder, _MEDIA_TYPES[format])
+        if outcome.fault == "unwritten":
+            raise _no_room(outcome.message)
+        raise HTTPException(_STATUS[outcome.fault], outcome.message)
 
 
 def _part(format: Format, steps: str | None) -> tuple[int | None, int | None]:

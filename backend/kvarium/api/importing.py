@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect
 
 from kvarium.api.context import JSON, HubDependency
 from kvarium.api.keeping import changing, refusal
-from kvarium.errors import KvariumError
+from kvarium.errors import KvariumError, UnwritableError
 from kvarium.hub import Hub
 from kvarium.recording.inspection import RefusedFileError
 
@@ -49,7 +49,9 @@ async def import_file(request: Request, hub: HubDependency, name: str = "the fil
         except KvariumError as error:
             raise refusal(error) from None
         except OSError as error:
-            raise HTTPException(507, f"{shown} can't be kept: {error.strerror}") from None
+            told = UnwritableError(f"{shown} can't be kept", error.strerror or str(error))
+            room = f": make room for {hub.shelf.imports.folder}" if told.full else ""
+            raise HTTPException(507, f"{told}; nothing was imported{room}") from None
     return JSON({"session": session}, status_code=201)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import duckdb
 
-from kvarium.errors import KvariumError
+from kvarium.errors import UnwritableError
 from kvarium.recording.reader import Reader
 from kvarium.sql.loading import Loading, Progress
 from kvarium.sql.plan import Read
@@ -32,4 +32,4 @@ def export_parquet(reader: Reader, session: int, folder: Path, progress: Progres
                 place = str(folder / f"{name}.parquet").replace("'", "''")
                 connection.execute(f"COPY \"{name}\" TO '{place}' (FORMAT parquet, COMPRESSION zstd)")
     except duckdb.Error as error:
-        raise KvariumError(f"can't write the tables: {' '.join(str(error).split())}") from None
+        raise UnwritableError("can't write the tables", " ".join(str(error).split())) from None

@@ -4,9 +4,6 @@ Why a process: reading ten million operations takes a processor for minutes, and
 and an export that nobody waits for is ended by ending its process. What it leaves in the folder is the folder's owner's to remove.
 """
 
-import contextlib
-import os
-import signal
 import sys
 import zipfile
 from pathlib import Path
@@ -14,8 +11,15 @@ from typing import Literal
 
 import msgspec
 
-from kvarium.errors import DamagedRecordingError, InvalidValueError, KvariumError, OutOfRangeError
+from kvarium.errors import (
+    DamagedRecordingError,
+    InvalidValueError,
+    KvariumError,
+    OutOfRangeError,
+    UnwritableError,
+)
 from kvarium.exchange.formats import Format, Wanted
+from kvarium.launch import stand_aside
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.recording.stripping import Strip
@@ -40,10 +44,13 @@ class Made(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failure(msgspec.Struct, frozen=True, tag=True):
-    """Why there is no file: what was asked for can't be, is not there, is damaged, or can't be written."""
+    """Why there is no file: what was asked for can't be, is not there, is damaged, or can't be made.
+
+    ``unwritten``: the folder can't hold it, and the message is only why.
+    """
 
     message: str
-    fault: Literal["asked", "missing", "damaged", "failed"]
+    fault: Literal["asked", "missing", "damaged", "failed", "unwritten"]
 
 
 Outcome = Made | Failure
@@ -68,10 +75,12 @@ def carry_out(order: Order) -> Outcome:
         return Failure(str(error), "missing")
     except DamagedRecordingError as error:
         return Failure(f"the recording is damaged: {error}", "damaged")
+    except UnwritableError as error:
+        return Failure(error.reason.replace(f"{folder}/", ""), "unwritten")
     except KvariumError as error:
-        return Failure(str(error).replace(f"{folder}/", ""), "failed")
+        return Failure(str(error), "failed")
     except OSError as error:
-        return Failure(f"the export can't be written: {error.strerror or error}", "failed")
+        return Failure(UnwritableError("", error.strerror or str(error)).reason, "unwritten")
 
 
 def _zipped(folder: Path) -> Path:
@@ -86,10 +95,7 @@ def _zipped(folder: Path) -> Path:
 
 def main() -> None:
     """Carry out one order."""
-    # Ctrl-C is for the server, which ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.nice(5)
+    stand_aside()
     order = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Order)
     sys.stdout.buffer.write(msgspec.msgpack.encode(carry_out(order)))
 

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from kvarium import __version__
-from kvarium.errors import KvariumError
+from kvarium.errors import KvariumError, UnwritableError
 from kvarium.recording import migration, postgresql, schema, sqlite_file, tables
 from kvarium.recording.server_lock import (
     PathLock,
@@ -116,13 +116,16 @@ def _identity(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _guarded(database: Database, failed: str, prepare: Callable[[], None], todo: str = "") -> Database:
+def _guarded(database: Database, failed: str, prepare: Callable[[], None]) -> Database:
     """The database, once ``prepare`` went well; else it is closed, and its own faults are told in one line."""
     try:
         prepare()
     except (SQLAlchemyError, sqlite3.Error) as error:
         database.close()
-        raise KvariumError(f"{failed} {database.where}: {explain(error)}{todo}") from None
+        told, reason = f"{failed} {database.where}", explain(error)
+        raise (
+            KvariumError(f"{told}: {reason}") if database.read_only else UnwritableError(told, reason)
+        ) from None
     except BaseException:
         database.close()
         raise
@@ -156,7 +159,10 @@ def _own(database: Database, found: int | None) -> None:
 
 
 def writable_sqlite(path: Path) -> Database:
-    """Open or create a recording in a file that is not shared with a server (an export, or under the server's lock)."""
+    """Open or create a recording in a file that is not shared with a server (an export, or under the server's lock).
+
+    Raises :class:`UnwritableError` when it can't be written.
+    """
     sqlite_file.check_place(path)
     new = sqlite_file.is_new(path)
     if not new:
@@ -175,7 +181,7 @@ def writable_sqlite(path: Path) -> Database:
             _raw(connection).execute("PRAGMA journal_mode=WAL")
         _own(database, found)
 
-    return _guarded(database, "can't write the recording", prepare, " (choose another place with --db)")
+    return _guarded(database, "can't write the recording", prepare)
 
 
 def readable_sqlite(path: Path, where: str | None = None) -> Database:
@@ -223,16 +229,20 @@ def sqlite_path(target: str) -> Path:
     return Path(target.removeprefix("sqlite:///")).expanduser()
 
 
-def open_for_server(target: str) -> Database:
-    """Open or create the recording ``target`` (a file or a URL) as the one who writes it."""
+def open_for_server(target: str, option: str = "--db") -> Database:
+    """Open or create the recording ``target`` (a file or a URL), which ``option`` names, as the one who writes it."""
     if is_url(target):
         return _postgres(target, read_only=False)
     path = sqlite_path(target)
-    sqlite_file.check_place(path)
+    sqlite_file.check_place(path, option)
     lock = PathLock(path)
-    lock.take(str(path))
+    lock.take(str(path), option)
     try:
         database = writable_sqlite(path)
+    except UnwritableError as error:
+        lock.release()
+        room = "make room on its disk, or " if error.full else ""
+        raise KvariumError(f"{error}: {room}choose another place with {option}") from None
     except BaseException:
         lock.release()
         raise

@@ -3,14 +3,15 @@
 import re
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from kvarium.errors import KvariumError
+from kvarium.errors import KvariumError, UnwritableError
 from kvarium.follower import Follower
 from kvarium.heads import stored_head
 from kvarium.recording import tables
@@ -55,6 +56,7 @@ def export_session(
     """Copy a session into a new file in ``folder``, as it is now, and bring its index to its end.
 
     With ``strip`` the copy's records have no text, and its index is made anew of them: nothing of text was ever in the file.
+    Raises :class:`UnwritableError` when the copy can't be written.
     """
     row = reader.session(session)
     path = folder / file_name(row["name"], row["id"], strip)
@@ -67,7 +69,7 @@ def export_session(
             hello = strip.greeting(hello)
         _finish(path, hello, cancelled)
     except (SQLAlchemyError, sqlite3.Error, OSError) as error:
-        raise KvariumError(f"can't write the copy {path}: {explain(error)}") from None
+        raise UnwritableError(f"can't write the copy {path}", explain(error)) from None
     return path
 
 
@@ -116,11 +118,22 @@ def _copy_table(
     columns = tables.columns_of(table, reader.database.format)
     query = sa.select(*columns).where(table.c.session == session)
     options = {"yield_per": _BLOBS if "data" in table.c else _ROWS}
-    rows = source.execute(query, execution_options=options)
-    for part in rows.partitions():
+    for part in _parts(reader, source, query, options):
         _check(cancelled)
         check_rows(query, part, with_bytes=True)
         sink.execute(sa.insert(table), [dict(found._mapping) for found in part])
+
+
+def _parts(
+    reader: Reader, source: sa.Connection, query: sa.Select[Any], options: dict[str, Any]
+) -> Iterator[Sequence[sa.Row[Any]]]:
+    """Rows, many at a time. What can't be read is no fault of the copy's place."""
+    try:
+        rows = source.execute(query, execution_options=options).partitions()
+        while part := next(rows, None):
+            yield part
+    except SQLAlchemyError as error:
+        raise KvariumError(f"{reader.database.where} can't be read: {explain(error)}") from None
 
 
 _NOTHING_STORED: Row = {

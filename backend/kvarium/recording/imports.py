@@ -9,10 +9,7 @@ A folder, so that a server and commands see the same ones without asking each ot
 import contextlib
 import logging
 import os
-import shutil
-import tempfile
 import threading
-import time
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,18 +17,18 @@ from pathlib import Path
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from kvarium.errors import ConflictError, KvariumError, UnknownSessionError
+from kvarium.errors import ConflictError, KvariumError, UnknownSessionError, UnwritableError
 from kvarium.recording import tables
 from kvarium.recording.database import Database, explain, readable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.inspection import inspect
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
+from kvarium.workplace import Workplace, remove_abandoned
 
 log = logging.getLogger(__name__)
 
 _ARRIVING = ".arriving-"
-_STALE_SECONDS = 86_400
 _SEEK_BYTES = 64 << 20
 
 
@@ -138,24 +135,30 @@ class Imports:
         """A place for a file that arrives; what is left there at the end goes."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-            place = Path(tempfile.mkdtemp(prefix=_ARRIVING, dir=self.folder))
         except OSError as error:
-            raise KvariumError(f"can't write into {self.folder}: {error.strerror}") from None
+            raise UnwritableError(f"can't write into {self.folder}", error.strerror or str(error)) from None
+        place = Workplace(self.folder, _ARRIVING)
         try:
-            yield place / "arrived.db"
+            try:
+                place.make()
+            except OSError as error:
+                raise UnwritableError(
+                    f"can't write into {self.folder}", error.strerror or str(error)
+                ) from None
+            yield place.path / "arrived.db"
         finally:
-            shutil.rmtree(place, ignore_errors=True)
-            with contextlib.suppress(OSError):
-                # Nothing was let in, and nothing was there: no folder is left either.
-                self.folder.rmdir()
+            place.remove()
+            self._remove_if_empty()
 
-    def _sweep(self) -> None:
-        """What a process that was killed had not finished."""
-        for found in self.folder.glob(f"{_ARRIVING}*"):
-            with contextlib.suppress(OSError):
-                if found.stat().st_mtime < time.time() - _STALE_SECONDS:
-                    shutil.rmtree(found, ignore_errors=True)
+    def sweep(self) -> None:
+        """Remove what processes that were killed had not finished."""
+        remove_abandoned(self.folder, _ARRIVING)
+        self._remove_if_empty()
+
+    def _remove_if_empty(self) -> None:
+        """Nothing was let in, and nothing was there: no folder is left either."""
+        with contextlib.suppress(OSError):
+            self.folder.rmdir()
 
     def admit(self, arrived: Path, name: str, own: Reader, cancelled: threading.Event | None = None) -> str:
         """Inspect a file that arrived and let it in; its session's id. ``name`` is how a person knows it.
@@ -183,6 +186,5 @@ class Imports:
         except OSError as error:
             raise KvariumError(f"can't remove {found.path}: {error.strerror}") from None
         self.all()
-        with contextlib.suppress(OSError):
-            self.folder.rmdir()
+        self._remove_if_empty()
         return found.identity[1]

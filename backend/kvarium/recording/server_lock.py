@@ -69,8 +69,8 @@ def _flock(file: IO[str]) -> bool:
 class ServerLock:
     """Held by the one server of a recording."""
 
-    def take(self, where: str) -> None:
-        """Take it. Raises :class:`KvariumError` when another server has it."""
+    def take(self, where: str, option: str = "--db") -> None:
+        """Take it. Raises :class:`KvariumError` when another server has it; ``option`` is what names another recording."""
         raise NotImplementedError
 
     def announce(self, url: str) -> None:
@@ -88,14 +88,14 @@ class PathLock(ServerLock):
         self._path = lock_path(path)
         self._file: IO[str] | None = None
 
-    def take(self, where: str) -> None:
+    def take(self, where: str, option: str = "--db") -> None:
         """Take it. Raises :class:`KvariumError` when another server has it, or nothing can be written there."""
         try:
             file = self._path.open("a+")
         except OSError as error:
             raise KvariumError(
                 f"can't lock the recording {where}: {error.strerror} ({self._path}); "
-                "a server must be able to write beside it: choose another place with --db FILE, "
+                "a server must be able to write beside it: choose another place with {option} FILE, "
                 "or only look at it with `kvarium view`"
             ) from None
         if not _flock(file):
@@ -103,7 +103,7 @@ class PathLock(ServerLock):
             owner = next(iter(file.read().split()), "unknown")
             file.close()
             raise KvariumError(
-                f"another kvarium server (process {owner}) writes {where}: stop it, or give another --db"
+                f"another kvarium server (process {owner}) writes {where}: stop it, or give another {option}"
             )
         self._file = file
         self._write(str(os.getpid()))
@@ -133,13 +133,13 @@ class PostgresLock(ServerLock):
         self._engine = engine
         self._connection: sa.Connection | None = None
 
-    def take(self, where: str) -> None:
+    def take(self, where: str, option: str = "--db") -> None:
         """Take it. Raises :class:`KvariumError` when another server has it."""
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         taken = connection.execute(sa.select(sa.func.pg_try_advisory_lock(tables.APPLICATION_ID))).scalar()
         if not taken:
             connection.close()
-            raise KvariumError(f"another kvarium server writes {where}: stop it, or give another --db")
+            raise KvariumError(f"another kvarium server writes {where}: stop it, or give another {option}")
         self._connection = connection
 
     def release(self) -> None:

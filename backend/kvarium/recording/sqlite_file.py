@@ -39,12 +39,12 @@ _READS = frozenset(
 )
 
 
-def check_place(path: Path) -> None:
-    """Raises :class:`KvariumError` when no file can be at ``path``."""
+def check_place(path: Path, option: str = "--db") -> None:
+    """Raises :class:`KvariumError` when no file can be at ``path``, which ``option`` names."""
     if path.is_dir():
-        raise KvariumError(f"{path} is a directory: --db names a file, or a PostgreSQL URL")
+        raise KvariumError(f"{path} is a directory: {option} names a file, or a PostgreSQL URL")
     if path.exists() and not path.is_file():
-        raise KvariumError(f"{path} is not a regular file: --db names one, or a PostgreSQL URL")
+        raise KvariumError(f"{path} is not a regular file: {option} names one, or a PostgreSQL URL")
     if not path.parent.is_dir():
         raise KvariumError(f"can't write the recording {path}: there is no directory {path.parent}")
 

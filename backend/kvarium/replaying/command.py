@@ -189,7 +189,7 @@ def _serve(record_to: str | None, options: "ServeOptions") -> None:
     from kvarium.serve import serve as run_server
 
     with _place(record_to, options) as place:
-        database = open_for_server(place)
+        database = open_for_server(place, "--record-to")
         try:
             status = run_server(database, options)
         finally:
@@ -203,6 +203,8 @@ def _place(record_to: str | None, options: "ServeOptions") -> Iterator[str]:
     if record_to is not None:
         yield target(record_to, "--record-to")
         return
-    with tempfile.TemporaryDirectory(prefix="kvarium-replay-") as folder:
+    from kvarium.workplace import workplace
+
+    with workplace(Path(tempfile.gettempdir()), "kvarium-replay-") as folder:
         options.say("this is recorded to a file that is removed at the end; --record-to FILE keeps it")
-        yield str(Path(folder) / "replay.db")
+        yield str(folder / "replay.db")

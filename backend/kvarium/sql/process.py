@@ -4,15 +4,13 @@ Why a process: a query takes a processor for as long as it likes and memory up t
 neither, and what has gone wrong beyond repair (a crash in the database) must end here.
 """
 
-import contextlib
-import os
-import signal
 import sys
 from typing import Any
 
 import msgspec
 
 from kvarium.errors import DamagedRecordingError, KvariumError
+from kvarium.launch import stand_aside
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.sql.errors import QueryError
@@ -59,10 +57,7 @@ def _rows(query: Query, limit: int) -> Rows:
 
 def main() -> None:
     """Answer one question."""
-    # Ctrl-C is for the server, which ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.nice(5)
+    stand_aside()
     question = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Question)
     bound_memory(question.memory_bytes, question.threads)
     sys.stdout.buffer.write(msgspec.msgpack.encode(answer(question)))

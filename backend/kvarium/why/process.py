@@ -4,13 +4,12 @@ Why a process: to look through a long recording takes a processor for seconds, f
 """
 
 import contextlib
-import os
-import signal
 import sys
 
 import msgspec
 
 from kvarium.errors import DamagedRecordingError, KvariumError, OutOfRangeError
+from kvarium.launch import stand_aside
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
@@ -40,10 +39,7 @@ def told(asked: Asked) -> bytes:
 
 def main() -> None:
     """Answer one question."""
-    # Ctrl-C is for the server, which ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with contextlib.suppress(OSError):
-        os.nice(5)
+    stand_aside()
     asked = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Asked)
     sys.stdout.buffer.write(told(asked))
 
