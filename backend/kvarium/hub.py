@@ -5,8 +5,9 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from kvarium.errors import ConflictError, DamagedRecordingError, KvariumError, UnknownSessionError
 from kvarium.follower import Follower
@@ -40,6 +41,13 @@ def what_to_do(reason: str) -> str:
     if "gone" in reason or "another file" in reason:
         return "put the file back, or start the server anew"
     return "see to it that the file can be written"
+
+
+class Outage(NamedTuple):
+    """The recording can't be written for a session: the first record that waits, and how many were lost before."""
+
+    since: int
+    lost_before: int
 
 
 class Hub:
@@ -77,7 +85,8 @@ class Hub:
         self._stopping: list[Follower] = []
         self._ticker: asyncio.Task[None] | None = None
         self._faults: dict[int, RecordingFault] = {}
-        self._lost_before = 0
+        self._outage: dict[int, Outage] = {}
+        """Since the recording can't be written, by the number of each session that it concerns."""
         self._ends = False
         self._exports: set[threading.Event] = set()
         self._import: threading.Event | None = None
@@ -100,6 +109,7 @@ class Hub:
             on_fault=partial(from_writer, "_recording_changed"),
         )
         self.writer.start()
+        await asyncio.to_thread(self.shelf.imports.sweep)
         try:
             rows = self.reader.sessions()
         except DamagedRecordingError as error:
@@ -145,7 +155,8 @@ class Hub:
         if not await asyncio.to_thread(self.writer.stop):
             tell(f"the recording {self.database.where} was not written to its end: it takes too long")
         elif self.lost_records:
-            tell(f"{self.lost_records} records could not be written to {self.database.where}: they are lost")
+            told = ", ".join(map(str, self.writer.lost.values()))
+            tell(f"{told} could not be written to {self.database.where}: they are lost")
 
     @contextlib.contextmanager
     def exporting(self) -> Iterator[threading.Event | None]:
@@ -254,17 +265,29 @@ class Hub:
             faults.pop(number, None)
         else:
             faults[number] = fault
+            # What the recording misses begins there, if it is not written in the end.
+            self._outage.setdefault(number, Outage(fault.since, self._lost_of(number) - fault.lost))
         if faults and not before:
             assert fault is not None
-            self._lost_before = self.lost_records - fault.lost
             tell(
                 f"can't write the recording {self.database.where}: {fault.reason}; what comes is kept in memory for now, "
                 f"and lost when that is full: {what_to_do(fault.reason)}"
             )
         elif before and not faults:
-            lost = self.lost_records - self._lost_before
-            how = "nothing was lost" if not lost else f"{lost} records are lost to it"
+            assert self.writer is not None
+            lost = [
+                str(replace(self.writer.lost[each], first=outage.since, records=records))
+                for each, outage in self._outage.items()
+                if (records := self._lost_of(each) - outage.lost_before)
+            ]
+            self._outage.clear()
+            how = f"{', '.join(lost)} are lost to it" if lost else "nothing was lost"
             tell(f"the recording {self.database.where} can be written again: {how}")
+
+    def _lost_of(self, number: int) -> int:
+        """Records of a session that are lost to the recording since the start."""
+        lost = None if self.writer is None else self.writer.lost.get(number)
+        return 0 if lost is None else lost.records
 
     @property
     def recording_error(self) -> str | None:
@@ -348,7 +371,11 @@ class Hub:
         told.pop("hello")
         told["linked"] = False
         lost = row["lost"]
-        told["recording_error"] = f"{lost} records could not be stored: they are lost" if lost else None
+        told["recording_error"] = (
+            f"{lost} records could not be stored: they are lost (`kvarium verify` tells which)"
+            if lost
+            else None
+        )
         if live is not None:
             told |= live.describe()
         return told

@@ -1,14 +1,19 @@
 """A recording that can't be written: told on the terminal, by the API, in the exit status and in the recording."""
 
 import json
+import re
+import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from kvarium import hub
 from kvarium.recording.reader import Reader
+from kvarium.recording.writer import Writer
 from kvarium.verify import verify
 from tests.backend.hand_engine import hand_frames, record_of
-from tests.backend.recorder import Recorder, locked
+from tests.backend.recorder import Recorder, locked, notes
 from tests.backend.running_server import running, wait_for
 from tests.backend.server_process import kvarium, serving
 
@@ -37,6 +42,32 @@ def test_a_fault_and_its_end_are_told(db: Path, capsys: pytest.CaptureFixture[st
     assert second == f"kvarium: the recording {db} can be written again: nothing was lost"
 
 
+@pytest.mark.usefixtures("impatient")
+def test_what_an_outage_took_is_told_from_which_record_on(
+    db: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub, "Writer", partial(Writer, memory_bytes=50_000))
+    with running(db) as server, server.engine() as engine:
+        engine.send(hand_frames(30)[:20])
+        engine.wait_acked(19)
+        with locked(db):
+            for frame in notes(20, 400):
+                engine.send([frame])
+                if server.hub.lost_records:
+                    break
+                time.sleep(0.05)
+            lost = server.hub.lost_records
+            assert lost > 0
+        wait_for(lambda: server.http.get("/api/health").status_code == 200)
+        assert server.get(f"/sessions/{engine.hello.session}")["lost"] >= lost
+    told = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(
+        rf"kvarium: the recording {re.escape(str(db))} can be written again: [0-9]+ records of session "
+        rf"{engine.hello.session[:8]} from record 20 on are lost to it",
+        told[1],
+    ), told
+
+
 def test_a_file_that_is_gone_is_told_and_is_a_loss_at_the_end(db: Path) -> None:
     frames = hand_frames(30)
     with serving(db) as server:
@@ -52,7 +83,8 @@ def test_a_file_that_is_gone_is_told_and_is_a_loss_at_the_end(db: Path) -> None:
         assert server.wait() == 1
         engine.close()
         assert server.errors[-1] == (
-            f"kvarium: {len(frames) - 20} records could not be written to {db}: they are lost"
+            f"kvarium: {len(frames) - 20} records of session {engine.hello.session[:8]} from record 20 on "
+            f"could not be written to {db}: they are lost"
         )
         assert "Traceback" not in server.text
 

@@ -78,6 +78,18 @@ Job = Append | IndexRows | Open | SetState | Change | Flush | Stop
 
 
 @dataclass
+class Lost:
+    """What was received of a session and is not stored, since the writer began."""
+
+    session: str
+    first: int
+    records: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.records} records of session {self.session[:8]} from record {self.first} on"
+
+
+@dataclass
 class Tally:
     """Per session: how far it is committed, and how many records were given up since ``lost_since``."""
 

@@ -32,6 +32,7 @@ from kvarium.recording.jobs import (
     Change,
     Flush,
     Job,
+    Lost,
     Open,
     RecordingFault,
     SetState,
@@ -76,7 +77,9 @@ class Writer:
     ) -> None:
         self.database = database
         self.pending_bytes = 0
-        self.lost_records = 0
+        self.lost: dict[int, Lost] = {}
+        """What is not stored and will not be, by session's number."""
+        self._ids: dict[int, str] = {}
         self._on_commit = on_commit
         self.stored: dict[int, int] = {}
         """Bytes that each session's committed records take, by its number; to be read from any thread."""
@@ -156,6 +159,11 @@ class Writer:
             self._jobs.put(Stop())
             self._thread.join(timeout)
         return not self._thread.is_alive()
+
+    @property
+    def lost_records(self) -> int:
+        """How many records were received and are not stored, of all sessions since the start."""
+        return sum(lost.records for lost in list(self.lost.values()))
 
     # -- the thread -------------------------------------------------------------------------------------------------
 
@@ -271,6 +279,7 @@ class Writer:
         self._tallies.setdefault(opened.number, Tally(committed=opened.last_record))
         # Its mirror begins anew, where the index ends (and a number may have been a removed session's).
         self._unindexed.discard(opened.number)
+        self._ids[opened.number] = job.hello.session
         self.stored[opened.number] = int(opened.counters["stored_bytes"] or 0)
         job.future.set_result(opened)
 
@@ -394,7 +403,10 @@ class Writer:
         for chunk in chunks:
             tally = self._tallies.setdefault(chunk.session, Tally())
             tally.lost += chunk.records
-            self.lost_records += chunk.records
+            lost = self.lost.setdefault(
+                chunk.session, Lost(self._ids.get(chunk.session, str(chunk.session)), chunk.first)
+            )
+            lost.records += chunk.records
             if tally.lost_since is None:
                 tally.lost_since = chunk.first
             self._on_commit(chunk.session, chunk.last)
