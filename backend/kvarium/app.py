@@ -1,10 +1,12 @@
 """The application: routes over a hub, behind the security check."""
 
 import asyncio
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kvarium import __version__
@@ -23,10 +25,12 @@ from kvarium.api import (
     sql,
     why,
 )
+from kvarium.api.refusals import known_parameters, tell_in_sentences
 from kvarium.hub import Hub
 from kvarium.recording.database import Database
 from kvarium.recording.retention import KEEP_ALL, Retention
 from kvarium.security import Security, is_loopback
+from kvarium.workplace import remove_abandoned
 
 
 class Application:
@@ -53,6 +57,7 @@ class Application:
 
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+            await asyncio.to_thread(remove_abandoned, Path(tempfile.gettempdir()), exporting.DOWNLOADS)
             self.hub = app.state.hub = Hub(database, grace_seconds, ring_bytes, retention)
             await self.hub.start()
             try:
@@ -86,9 +91,11 @@ class Application:
             why,
             engine,
             live,
-            pages,
         ):
-            app.include_router(routes.router)
+            app.include_router(routes.router, dependencies=[Depends(known_parameters)])
+        # The page's own address holds what the page keeps there.
+        app.include_router(pages.router)
+        tell_in_sentences(app)
         self.fastapi = app
         self.asgi: ASGIApp = _quiet_at_the_end(Security(app, bound_host, allowed_hosts))
 

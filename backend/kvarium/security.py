@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -120,7 +120,9 @@ async def _refuse(reason: str, scope: Scope, receive: Receive, send: Send) -> No
         await receive()
         await send({"type": "websocket.close", "code": 1008, "reason": reason[:120]})
         return
-    response = PlainTextResponse(f"kvarium: {reason}\n", status_code=403, headers=SECURITY_HEADERS)
+    response: Response = PlainTextResponse(f"kvarium: {reason}\n", status_code=403, headers=SECURITY_HEADERS)
+    if scope["type"] == "http" and scope["path"].startswith("/api"):
+        response = JSONResponse({"detail": reason}, status_code=403, headers=SECURITY_HEADERS)
     if scope["type"] == "websocket":
         await receive()
     await response(scope, receive, send)

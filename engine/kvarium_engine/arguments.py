@@ -39,6 +39,10 @@ SAMPLING_ARGUMENTS = (
 """What says how a request is sampled and what ends it."""
 
 
+_LARGEST = 1_000_000_000
+"""No number that says how to sample means anything beyond."""
+
+
 class CommandError(Exception):
     """A command that can't be carried out; its text is the answer."""
 
@@ -54,8 +58,10 @@ def integer(args: Args, name: str, default: int, low: int, high: int) -> int:
 def number(args: Args, name: str, default: float) -> float:
     """A number of a sensible size."""
     value = args.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e9:
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise CommandError(f"{name} must be a number, not {value!r}")
+    if not abs(value) <= _LARGEST:
+        raise CommandError(f"{name} must be a number from -{_LARGEST} to {_LARGEST}, not {value!r}")
     return float(value)
 
 

@@ -196,7 +196,7 @@ def test_what_says_how_a_request_is_sampled_reaches_the_engine_as_it_was_given(
         ('{"length_penalty": 1e400}', "length_penalty is 1e400: the number is too large"),
         ('{"prompt": "1e999", "max_tokens":1e999}', "max_tokens is 1e999: the number is too large"),
         ('{"logit_bias": {"5": -1E+400}}', "5 is -1E+400: the number is too large"),
-        ('{"stop_token_ids": [1e400]}', "a number in the command's args is too large"),
+        ('{"stop_token_ids": [1e400]}', "a number in the body is too large"),
     ],
 )
 def test_a_number_that_no_float_holds_is_told(args: str, what: str) -> None:

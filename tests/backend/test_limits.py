@@ -1,5 +1,6 @@
 """What is out of range or out of place is refused with its reason, and is no fault of the server's."""
 
+import re
 import socket
 import threading
 import zlib
@@ -30,7 +31,9 @@ def test_a_number_that_no_recording_holds_is_422(
     server: RunningServer, engine: HandEngine, query: str, number: int
 ) -> None:
     found = server.http.get(f"/api/sessions/{engine.hello.session}/{query}{number}")
-    assert (found.status_code, found.json()["detail"][0]["input"]) == (422, str(number))
+    assert found.status_code == 422
+    told = found.json()["detail"]
+    assert re.fullmatch(rf"\w+ must be a whole number from (0|-1) to {2**53 - 1}, not '{number}'", told), told
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**26])

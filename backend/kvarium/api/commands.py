@@ -1,13 +1,12 @@
 """Commands: what a person or a script asks of an engine, checked here and answered by it."""
 
-import math
-import re
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
 from fastapi.responses import Response
 
+from kvarium.api import bodies
 from kvarium.api.context import JSON, HubDependency
 from kvarium.engine_link import NoAnswerError, NotLinkedError, RefusedCommandError
 from kvarium.errors import UnknownSessionError
@@ -17,6 +16,9 @@ router = APIRouter(prefix="/api")
 
 MOST_TOKENS: Final = 1 << 20
 """What an engine takes at most, of a prompt and of what is asked for."""
+
+_MOST_BYTES: Final = 32 << 20
+"""Of a command: so many tokens by their ids, and their text."""
 
 Tokens = Annotated[int, msgspec.Meta(ge=1, le=MOST_TOKENS)]
 Positive = Annotated[int, msgspec.Meta(ge=1, le=(1 << 31) - 1)]
@@ -44,7 +46,7 @@ class _Submit(_Args):
     top_k: Number | None = None
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
     min_p: float | None = None
-    seed: Int64 | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0, le=1 << 31)] | None = None
     ignore_eos: bool | None = None
     stop: str | list[str] | None = None
     stop_token_ids: list[Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]] | None = None
@@ -101,91 +103,16 @@ class _Body(msgspec.Struct, forbid_unknown_fields=True):
     args: dict[str, Any] = {}
 
 
-_LIMIT = re.compile(
-    r"Expected `(?P<kind>[^`]+)` (?P<sign>>=|<=|>|<) (?P<limit>\S+) - at `\$\.(?P<name>[^`]+)`"
-)
-_KIND = re.compile(r"Expected `(?P<kind>[^`]+)`, got `(?P<got>[^`]+)` - at `\$\.(?P<name>[^`]+)`")
-_NUMBER = re.compile(r'"(?P<name>\w+)"\s*:\s*(?P<number>-?\d[\d.]*(?:[eE]\+?\d+)?)')
-_MISSING = re.compile(r"Object missing required field `(?P<name>\w+)`")
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>\w+)`")
-
-_SHOWN = 100
-"""Characters of a value that are told."""
-
-_SIGNS = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
-_KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "str": "text",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "an object",
-}
-
-
-def _one_line(error: Exception, name: str, args: dict[str, Any]) -> str:
-    """What is wrong with the arguments of the command ``name``: the argument, what it must be, and what it is.
-
-    The validator's own words stand where they are not known here.
-    """
-    told = str(error)
-
-    def value(path: str) -> str:
-        given = args.get(re.split(r"[.\[]", path)[0])
-        return (
-            "" if isinstance(given, list | dict) else f", not {_short(msgspec.json.encode(given).decode())}"
-        )
-
-    if "at `$.early_stopping`" in told:
-        return f'early_stopping must be false, true or "never"{value("early_stopping")}'
-    if found := _LIMIT.match(told):
-        bound = found["limit"]
-        limit = (
-            f"{_SIGNS[found['sign']]} {bound if bound.lstrip('-').isdecimal() else f'{float(bound):.15g}'}"
-        )
-        return f"{found['name']} must be {limit}{value(found['name'])}"
-    if found := _KIND.match(told):
-        kinds = [
-            _KINDS.get(kind.strip(), kind) for kind in found["kind"].split("|") if kind.strip() != "null"
-        ]
-        return f"{found['name']} must be {' or '.join(kinds)}{value(found['name'])}"
-    if found := _MISSING.match(told):
-        return f"{name} needs {found['name']}"
-    if found := _UNKNOWN.match(told):
-        kind = ARGS[name]
-        takes = ", ".join(kind.__struct_fields__) or "no arguments"
-        return f"{name} takes no {found['name']}, but {takes}"
-    return told
-
-
-def _short(text: str) -> str:
-    """A text as a line holds it, however long."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _no_command(error: msgspec.ValidationError, body: bytes) -> str:
-    """Why a body is no command: its shape, or a number in it that no float holds."""
-    if "out of range" not in str(error):
-        return "a command is an object: its name, and its args (an object too)"
-    for found in _NUMBER.finditer(body.decode(errors="replace")):
-        if math.isinf(float(found["number"])):
-            return f"{_short(found['name'])} is {_short(found['number'])}: the number is too large"
-    return "a number in the command's args is too large"
-
-
 def checked(body: bytes) -> tuple[str, dict[str, Argument]]:
     """A command's name and arguments. Raises :class:`ValueError` with what is wrong."""
-    try:
-        command = msgspec.json.decode(body, type=_Body)
-    except msgspec.ValidationError as error:
-        raise ValueError(_no_command(error, body)) from None
+    command = bodies.decoded(body, _Body, "a command")
     kind = ARGS.get(command.name)
     if kind is None:
-        raise ValueError(f"there is no command {_short(command.name)!r}, but {', '.join(ARGS)}")
+        raise ValueError(f"there is no command {bodies.short(command.name)!r}, but {', '.join(ARGS)}")
     try:
         args = msgspec.convert(command.args, kind)
     except msgspec.ValidationError as error:
-        raise ValueError(_one_line(error, command.name, command.args)) from None
+        raise ValueError(bodies.explain(error, kind, command.name, command.args)) from None
     if isinstance(args, _Submit) and (args.prompt is None) == (args.prompt_tokens is None):
         raise ValueError("submit takes either prompt (text) or prompt_tokens (how many, or their ids)")
     found: dict[str, Argument] = msgspec.to_builtins(args)
@@ -205,9 +132,8 @@ async def command(session: str, request: Request, hub: HubDependency) -> Respons
             raise HTTPException(404, f"no session {session!r}") from None
         raise HTTPException(409, f"session {session} is recorded: no engine is linked to it")
     try:
-        name, args = checked(await request.body())
-    # Thousands of brackets are no end of the server.
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        name, args = checked(await bodies.received(request, _MOST_BYTES))
+    except ValueError as error:
         raise HTTPException(422, str(error)) from None
     if live.hello.replay_of is not None:
         raise HTTPException(409, f"session {session} replays a recording: nothing can be asked of its engine")

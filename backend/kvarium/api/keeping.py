@@ -14,6 +14,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from sqlalchemy.exc import SQLAlchemyError
 
+from kvarium.api import bodies
 from kvarium.api.context import JSON, HubDependency, only_read, own_number_of, place_of
 from kvarium.errors import (
     ConflictError,
@@ -30,7 +31,6 @@ from kvarium.recording.notes import read_notes
 
 router = APIRouter(prefix="/api/sessions")
 
-_MAX_BODY = 1 << 20
 _Place = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 NoteNumber = Annotated[int, PathParameter(ge=0, lt=1 << 53)]
 
@@ -77,18 +77,6 @@ def changing(hub: Hub, request: Request) -> Housekeeper:
     return hub.housekeeper
 
 
-async def _body(request: Request, kind: Any) -> Any:
-    data = b""
-    async for part in request.stream():
-        data += part
-        if len(data) > _MAX_BODY:
-            raise HTTPException(413, f"the body has more than {_MAX_BODY} bytes")
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise HTTPException(422, str(error)) from None
-
-
 async def _change(call: Callable[[], Any]) -> Any:
     try:
         return await run_in_threadpool(call)
@@ -102,7 +90,7 @@ async def _change(call: Callable[[], Any]) -> Any:
 async def rename(session: str, request: Request, hub: HubDependency) -> Response:
     """Give a session another name."""
     keeper = changing(hub, request).keeper
-    body: _Rename = await _body(request, _Rename)
+    body = await bodies.read(request, _Rename, "a renaming")
 
     def change() -> dict[str, Any]:
         number = own_number_of(hub, session)
@@ -144,7 +132,7 @@ async def notes(session: str, hub: HubDependency) -> Response:
 async def add_note(session: str, request: Request, hub: HubDependency) -> Response:
     """Write a note (or set a mark, which is moved if it was set) beside a step, a record or an operation."""
     keeper = changing(hub, request).keeper
-    body: _NewNote = await _body(request, _NewNote)
+    body = await bodies.read(request, _NewNote, "a note")
     await hub.settle(session)
     values = msgspec.structs.asdict(body)
     made = await _change(lambda: keeper.add_note(own_number_of(hub, session), **values))
@@ -155,7 +143,7 @@ async def add_note(session: str, request: Request, hub: HubDependency) -> Respon
 async def change_note(session: str, note: NoteNumber, request: Request, hub: HubDependency) -> Response:
     """Change a note's text or colour."""
     keeper = changing(hub, request).keeper
-    body: _ChangedNote = await _body(request, _ChangedNote)
+    body = await bodies.read(request, _ChangedNote, "a changed note")
     changes = {
         name: value for name, value in msgspec.structs.asdict(body).items() if value is not msgspec.UNSET
     }

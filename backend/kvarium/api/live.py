@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -24,6 +25,16 @@ TOO_MANY = 4413
 
 SLOWEST, FASTEST = 0.1, 60.0
 """Bursts a second that a viewer may ask for."""
+
+
+_WISHES = ("after", "text", "rate")
+
+
+def check_names(given: Iterable[str]) -> None:
+    """Raises :class:`ValueError` where a viewer's address holds a name that is none."""
+    for name in given:
+        if name not in _WISHES:
+            raise ValueError(f"there is no parameter {name[:20]!r} here: live takes {', '.join(_WISHES)}")
 
 
 def wished(after: str | None, text: str | None, rate: str | None) -> tuple[int | None, Wish]:
@@ -59,6 +70,7 @@ async def live(
     found = hub.live.get(session)
     await websocket.accept()
     try:
+        check_names(websocket.query_params)
         record, wish = wished(after, text, rate)
     except ValueError as error:
         await websocket.close(WRONG_QUERY, str(error).encode()[:120].decode(errors="ignore"))

@@ -11,7 +11,7 @@ from fastapi import APIRouter, HTTPException, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 
-from kvarium.api import process
+from kvarium.api import bodies, process
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.sql.messages import Failure, Outcome, Question
 from kvarium.sql.schema import TABLES
@@ -55,10 +55,7 @@ async def sql(session: str, request: Request, hub: HubDependency) -> Response:
     A query that fails is 422 with ``detail``, ``fault`` (sql, refused, time, memory) and, where it is known, ``line`` and
     ``column``. A second one of the same session is 429.
     """
-    try:
-        body = msgspec.json.decode(await request.body(), type=_Body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise HTTPException(422, f"a query is an object of sql and limit: {error}") from None
+    body = await bodies.read(request, _Body, "a query")
     reader, _, number, _ = await run_in_threadpool(place_of, hub, session)
     running: set[str] = request.app.state.sql_running
     if session in running or len(running) >= AT_ONCE:
