@@ -58,12 +58,16 @@ def test_rows_come_with_their_names_and_types(viewing: tuple[RunningServer, str]
     assert post(server, session, "SELECT 1").json()["truncated"] is False
 
 
-def test_numbers_that_json_lacks_are_told_as_text_or_null(viewing: tuple[RunningServer, str]) -> None:
+def test_numbers_that_json_lacks_are_told_as_text(viewing: tuple[RunningServer, str]) -> None:
     server, session = viewing
     row = post(
-        server, session, "SELECT 9007199254740993, 'nan'::DOUBLE, 1.5::DECIMAL(4, 2), 'a'::BLOB, NULL"
+        server,
+        session,
+        "SELECT 9007199254740993, 'nan'::DOUBLE, 'inf'::FLOAT, ['-inf'::DOUBLE], 1.5::DECIMAL(4, 2), 'a'::BLOB, NULL",
     ).json()["rows"][0]
-    assert row == ["9007199254740993", None, 1.5, "61", None]
+    assert row == ["9007199254740993", "NaN", "Infinity", ["-Infinity"], 1.5, "61", None]
+    back = "SELECT isnan('NaN'::DOUBLE), 'Infinity'::DOUBLE = 'inf'::DOUBLE, '-Infinity'::DOUBLE < 0"
+    assert post(server, session, back).json()["rows"] == [[True, True, True]]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,8 @@ def test_the_command_prints_a_table_json_or_csv(mixed_reader: Reader, mixed: Pat
     names, *values = csv.reader(io.StringIO(done.stdout))
     assert names == ["request", "evictions"]
     assert values == [["" if value is None else str(value) for value in row] for row in rows]
+    unusual = "SELECT 'nan'::DOUBLE AS x, ['-inf'::DOUBLE] AS y, NULL AS z"
+    assert kvarium("sql", str(path), unusual, "--csv").stdout == 'x,y,z\nNaN,"[""-Infinity""]",\n'
     done = kvarium("sql", "latest", EVICTIONS, "--db", str(path), "--limit", "2")
     assert len(done.stdout.splitlines()) == 3
     assert "only the first 2 rows" in done.stderr

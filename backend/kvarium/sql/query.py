@@ -125,14 +125,16 @@ class Query:
 
 
 def plain(value: Any) -> Any:
-    """A value of DuckDB's as JSON has it: what JSON has no word for becomes text, and no number null."""
+    """A value of DuckDB's as JSON has it: what JSON has no word for becomes text. NULL alone is null."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
         return value if -(1 << 53) <= value <= 1 << 53 else str(value)
     if isinstance(value, float | Decimal):
         number = float(value)
-        return number if math.isfinite(number) else None
+        if math.isnan(number):
+            return "NaN"
+        return number if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
     if isinstance(value, dict):
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):

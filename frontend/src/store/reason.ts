@@ -11,7 +11,6 @@ export function reasonIn(said: string, status: number): string {
   try {
     const { detail } = JSON.parse(said) as { detail?: unknown };
     if (typeof detail === 'string') return detail;
-    if (Array.isArray(detail)) return detail.map((each: { msg?: string }) => each.msg ?? '').join('; ');
   } catch {
     // It is no JSON: a line of text.
   }

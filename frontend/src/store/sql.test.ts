@@ -28,6 +28,15 @@ describe('the answer to a query', () => {
     expect(sorted(answer, { column: 0, descends: true })).toEqual([2, 0, 3, 1]);
     expect(sorted(answer, { column: 1, descends: false })).toEqual([0, 3, 1, 2]);
   });
+  test('is put in order by numbers that are none, too', () => {
+    const doubles = {
+      ...answer,
+      types: ['DOUBLE', 'VARCHAR'],
+      rows: ['NaN', 1.5, 'Infinity', null, '-Infinity', 'NaN'].map((n) => [n, '']),
+    };
+    expect(sorted(doubles, { column: 0, descends: false })).toEqual([4, 1, 2, 0, 5, 3]);
+    expect(sorted(doubles, { column: 0, descends: true })).toEqual([0, 5, 2, 1, 4, 3]);
+  });
   test('leads where a column names a step, an operation, a block, a request or a sequence', () => {
     expect(['step', 'ended_step', 'op', 'block', 'victim_of', 'sequence', 'content'].map(linkOf)).toEqual([
       'step',

@@ -146,6 +146,13 @@ export function isNumber(type: string): boolean {
   return NUMBERS.test(type) && !type.endsWith('[]');
 }
 
+/** As DuckDB does: what is no number (“NaN”) comes behind infinity. */
+function bySize(a: number, b: number): number {
+  if (a < b) return -1;
+  if (a > b) return 1;
+  return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+}
+
 /** The rows in an order: by their places in the answer. Numbers by their size, NULL last. */
 export function sorted({ rows, types }: Rows, by: Sorting | null): number[] {
   const places = rows.map((_, place) => place);
@@ -154,7 +161,9 @@ export function sorted({ rows, types }: Rows, by: Sorting | null): number[] {
   const asNumber = isNumber(types[column] ?? '');
   const values = rows.map((row) => row[column] ?? null);
   const compare = (a: Value, b: Value): number =>
-    asNumber ? Number(a) - Number(b) : String(a).localeCompare(String(b), undefined, { numeric: true });
+    asNumber
+      ? bySize(Number(a), Number(b))
+      : String(a).localeCompare(String(b), undefined, { numeric: true });
   return places.sort((a, b) => {
     const [left, right] = [values[a]!, values[b]!];
     if (left === null || right === null) return Number(left === null) - Number(right === null);
