@@ -8,7 +8,7 @@
  * million blocks is taken as it came, and what draws it makes pixels of its words.
  */
 
-import type { Arrangement } from '../worker/order';
+import { type Arrangement, BY_NUMBER } from '../worker/order';
 import type { MapChange } from '../worker/protocol';
 import type { Colouring } from '../worker/shades';
 import type { WordOf } from '../worker/word';
@@ -21,8 +21,6 @@ const STRONG = 255;
 const FAINT = 80;
 /** The least glow of what the present step changed, while the view stands still. */
 const HELD = 0.42;
-
-const BY_NUMBER: Arrangement = { blockAt: null, cellOf: null };
 
 export class Picture {
   words: Uint32Array<ArrayBuffer> = new Uint32Array(0);
@@ -59,6 +57,11 @@ export class Picture {
   /** Does any block still lose glow? */
   get glowing(): boolean {
     return this.count > 0;
+  }
+
+  /** Cells that belong together: the first of each group, and whose it is. */
+  get groups(): Uint32Array {
+    return this.arrangement.groups;
   }
 
   blockAt(cell: number): number {

@@ -2,7 +2,7 @@
 
 import type { StepChanges } from './changes';
 import type { Lineage } from './lineage';
-import { type Order, OwnerOrder } from './order';
+import { BY_NUMBER, type Order, OwnerOrder } from './order';
 import type { MapChange } from './protocol';
 import { FAR } from './recency';
 import type { Session } from './session';
@@ -138,9 +138,9 @@ function inOrder(map: MapChange, words: Uint32Array, owners: OwnerOrder | null, 
       full: words.slice(),
       blocks: EMPTY,
       words: EMPTY,
-      arrangement: { blockAt: null, cellOf: null },
+      arrangement: BY_NUMBER,
     };
-  const { blockAt, cellOf } = owners;
+  const { blockAt, cellOf, groups } = owners;
   const cells = (blocks: Uint32Array): Uint32Array => blocks.map((block) => cellOf[block]!);
   return {
     ...map,
@@ -149,6 +149,6 @@ function inOrder(map: MapChange, words: Uint32Array, owners: OwnerOrder | null, 
     words: isWhole ? EMPTY : map.words,
     glow: cells(map.glow),
     faint: cells(map.faint),
-    arrangement: isNew ? { blockAt: blockAt.slice(), cellOf: cellOf.slice() } : null,
+    arrangement: isNew ? { blockAt: blockAt.slice(), cellOf: cellOf.slice(), groups } : null,
   };
 }

@@ -6,7 +6,7 @@ import { NONE } from '../ledger/generated/constants';
 import { Picture } from '../store/picture';
 import { Changes } from './changes';
 import { MapView } from './mapView';
-import { OwnerOrder } from './order';
+import { OwnerOrder, Whose } from './order';
 import { Packer } from './word';
 
 const SIZE = 24;
@@ -31,6 +31,14 @@ function ordered(fold: Fold): number[] {
   return [...count.keys()].sort((a, b) => compare(places[a]!, places[b]!));
 }
 
+function whoseIs({ blocks: { count, content }, tables, requests }: Fold, b: number): number {
+  const list = [...tables.map.values()].sort((x, y) => x.sequence - y.sequence);
+  const holder = list.find(({ blocks, end }) => blocks.subarray(0, end).includes(b));
+  if (holder !== undefined) return requests.memory.requestOf(holder.sequence);
+  if (count[b]! > 0) return Whose.pinned;
+  return content[b] === NONE ? Whose.free : Whose.cached;
+}
+
 test('by owner, requests lie one after the other, then what is pinned, cached, and free', () => {
   fc.assert(
     fc.property(fc.nat(1000), fc.nat(29), (seed, last) => {
@@ -45,6 +53,9 @@ test('by owner, requests lie one after the other, then what is pinned, cached, a
       expect([...order.blockAt]).toEqual(ordered(fold));
       expect([...order.blockAt].map((b) => order.cellOf[b])).toEqual([...order.blockAt.keys()]);
       expect(order.due(fold, true, performance.now())).toBe(null);
+      const whose = [...order.blockAt].map((b) => whoseIs(fold, b));
+      const starts = [...whose.keys()].filter((cell) => cell === 0 || whose[cell] !== whose[cell - 1]);
+      expect([...order.groups]).toEqual(starts.flatMap((cell) => [cell, whose[cell]]));
     }),
     { numRuns: 8 },
   );
@@ -116,7 +127,11 @@ test('what glows takes its glow with it to its new cell', () => {
   };
   const quiet = { ...change, jump: false, colouring: 'state', arrangement: null } as const;
   picture.apply({ ...quiet, glow: Uint32Array.of(1) }, false, true);
-  const arrangement = { blockAt: Uint32Array.of(3, 2, 0, 1), cellOf: Uint32Array.of(2, 3, 1, 0) };
+  const arrangement = {
+    blockAt: Uint32Array.of(3, 2, 0, 1),
+    cellOf: Uint32Array.of(2, 3, 1, 0),
+    groups: new Uint32Array(0),
+  };
   picture.apply({ ...quiet, glow: new Uint32Array(0), arrangement }, false, true);
   expect([...picture.glow].map((glow) => glow > 0)).toEqual([false, false, false, true]);
   expect([...picture.lit()]).toEqual([3]);

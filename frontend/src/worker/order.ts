@@ -10,6 +10,7 @@
 import type { Fold } from '../ledger/fold';
 import { NONE } from '../ledger/generated/constants';
 import { Owners } from './owners';
+import { QueueOrder } from './queueOrder';
 
 export const ORDERS = ['number', 'owner'] as const;
 export type Order = (typeof ORDERS)[number];
@@ -18,7 +19,14 @@ export type Order = (typeof ORDERS)[number];
 export interface Arrangement {
   readonly blockAt: Uint32Array | null;
   readonly cellOf: Uint32Array | null;
+  /** Cells that belong together: the first cell of each group and whose it is, a request or one of {@link Whose}; two numbers each. */
+  readonly groups: Uint32Array;
 }
+
+export const BY_NUMBER: Arrangement = { blockAt: null, cellOf: null, groups: new Uint32Array(0) };
+
+/** Held by no sequence; free with content; free without. */
+export const Whose = { pinned: 0xfffffffd, cached: 0xfffffffe, free: 0xffffffff } as const;
 
 /** ms that it may take to be made at once where the view stands; else at most one part in so many of the time. */
 const CHEAP = 8;
@@ -29,9 +37,11 @@ const INTERVAL = 400;
 export class OwnerOrder {
   readonly blockAt: Uint32Array;
   readonly cellOf: Uint32Array;
+  groups: Uint32Array = new Uint32Array(0);
   /** Grows with each that is made. */
   version = 0;
   private readonly owners = new Owners();
+  private readonly queue: QueueOrder;
   private state = '';
   private madeAt = Number.NEGATIVE_INFINITY;
   private cost = 0;
@@ -39,6 +49,7 @@ export class OwnerOrder {
   constructor(numBlocks: number) {
     this.blockAt = new Uint32Array(numBlocks);
     this.cellOf = new Uint32Array(numBlocks);
+    this.queue = new QueueOrder(numBlocks);
   }
 
   /** ms until it should be made of the state that a fold has now; null: it is of that state. */
@@ -53,11 +64,19 @@ export class OwnerOrder {
     const { blockAt, cellOf } = this;
     const { count, content } = fold.blocks;
     const owners = this.owners.find(fold);
-    let at = this.placeOwned(owners);
+    const groups: number[] = [];
+    let at = this.placeOwned(owners, groups);
+    const pinned = at;
     for (let b = 0; b < count.length; b++) if (owners[b] === 0 && count[b]! > 0) blockAt[at++] = b;
-    const free = queueOf(fold, owners);
-    for (let i = 0; i < free.length; i++) if (content[free[i]!] !== NONE) blockAt[at++] = free[i]!;
-    for (let i = 0; i < free.length; i++) if (content[free[i]!] === NONE) blockAt[at++] = free[i]!;
+    const queue = this.queue.find(fold, owners);
+    const cached = at;
+    for (let i = 0; i < queue.length; i++) if (content[queue[i]!] !== NONE) blockAt[at++] = queue[i]!;
+    const free = at;
+    for (let i = 0; i < queue.length; i++) if (content[queue[i]!] === NONE) blockAt[at++] = queue[i]!;
+    if (cached > pinned) groups.push(pinned, Whose.pinned);
+    if (free > cached) groups.push(cached, Whose.cached);
+    if (at > free) groups.push(free, Whose.free);
+    this.groups = Uint32Array.from(groups);
     for (let cell = 0; cell < blockAt.length; cell++) cellOf[blockAt[cell]!] = cell;
     this.state = stateOf(fold);
     this.version++;
@@ -65,8 +84,8 @@ export class OwnerOrder {
     this.cost = this.madeAt - begin;
   }
 
-  /** A request after the other; returns the first cell behind them. */
-  private placeOwned(owners: Uint32Array): number {
+  /** A request after the other, each a group; returns the first cell behind them. */
+  private placeOwned(owners: Uint32Array, groups: number[]): number {
     const { walked } = this.owners;
     const places = new Map<number, number>();
     for (let i = 0; i < walked.length; i++) {
@@ -77,6 +96,7 @@ export class OwnerOrder {
     for (const owner of [...places.keys()].sort((a, b) => a - b)) {
       const held = places.get(owner)!;
       places.set(owner, end);
+      groups.push(end, owner - 1);
       end += held;
     }
     for (let i = 0; i < walked.length; i++) {
@@ -87,36 +107,6 @@ export class OwnerOrder {
     }
     return end;
   }
-}
-
-/** The blocks that nobody holds, the head of the queue first; those that are in no queue last, by number. */
-function queueOf({ blocks: { count, ticket, size } }: Fold, owners: Uint32Array): Uint32Array {
-  const found = new Uint32Array(size);
-  let queued = 0;
-  let others = 0;
-  let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (let b = 0; b < size; b++) {
-    if (count[b]! > 0 || owners[b] !== 0) continue;
-    const place = ticket[b]!;
-    if (Number.isNaN(place)) {
-      found[size - ++others] = b;
-      continue;
-    }
-    found[queued++] = b;
-    if (place < lowest) lowest = place;
-    if (place > highest) highest = place;
-  }
-  const order = found.subarray(0, queued);
-  // Ticket and block in one number, where there is room: numbers are sorted ten times as fast as by a function.
-  if ((highest - lowest + 1) * size <= Number.MAX_SAFE_INTEGER) {
-    const keys = new Float64Array(queued);
-    for (let i = 0; i < queued; i++) keys[i] = (ticket[order[i]!]! - lowest) * size + order[i]!;
-    keys.sort();
-    for (let i = 0; i < queued; i++) order[i] = keys[i]! % size;
-  } else order.sort((a, b) => ticket[a]! - ticket[b]! || a - b);
-  found.subarray(size - others).reverse();
-  found.copyWithin(queued, size - others);
-  return found.subarray(0, queued + others);
 }
 
 function stateOf({ record, op }: Fold): string {

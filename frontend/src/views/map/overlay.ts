@@ -6,6 +6,7 @@ import { countOf } from '../../worker/word';
 import { MONO } from '../fonts';
 import type { Camera } from './camera';
 import type { Colours } from './colours';
+import { drawGroups } from './groups';
 
 export interface Marks {
   readonly selected: number | null;
@@ -38,6 +39,7 @@ export function drawOverlay(
   context.clearRect(0, 0, canvas.width, canvas.height);
   const css = camera.scale / ratio;
   if (css >= COUNT_FROM) drawLabels(context, picture, camera, colours, ratio, css);
+  drawGroups(context, picture, camera, palette, ratio);
   const outline = (block: number, colour: string, width: number, outset: number): void => {
     if (block >= picture.size) return;
     const { x, y } = camera.place(picture.cellOf(block));
