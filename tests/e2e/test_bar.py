@@ -16,10 +16,14 @@ CUT = """() => {
     .filter((each) => each.getBoundingClientRect().width > 1)
     .filter((each) => each.getBoundingClientRect().right > within.right + 0.5)
     .map((each) => each.title || each.textContent);
-  return { cut, scrolls: bar.scrollWidth > bar.clientWidth + 1,
+  const name = bar.querySelector('.name b');
+  const share = bar.querySelector('.usage > .num').getBoundingClientRect();
+  return { cut, scrolls: bar.scrollWidth > bar.clientWidth + 1, isWhole: name.scrollWidth <= name.clientWidth,
+           isClear: share.right <= bar.querySelector('.light').getBoundingClientRect().left,
            name: bar.querySelector('.name').getBoundingClientRect().width };
 }"""
-"""Which controls reach out of the bar, whether it is too long, and the pixels that the session's name has."""
+"""Which controls reach out of the bar, whether it is too long, whether the session's name is whole and the pixels that it has, and
+whether the light leaves the share that is used alone."""
 
 
 def test_the_bar_has_room_for_all_of_it_behind_a_held_engine(live: ServerProcess, open_page: Pages) -> None:
@@ -33,13 +37,17 @@ def test_the_bar_has_room_for_all_of_it_behind_a_held_engine(live: ServerProcess
     page.keyboard.press("Shift+Space")
     expect(page.locator(".engine.held")).to_be_visible()
     name = page.locator(".name b")
-    name.evaluate("element => element.textContent = 'smollm2-135m, beams and a long shared prefix'")
+    called = "(element, name) => { element.textContent = name; }"
     for width, height in ((1280, 720), (1440, 900), (1600, 1000), (1920, 1080), (3840, 2160)):
         page.set_viewport_size({"width": width, "height": height})
         until(page, f"document.querySelector('.bar').getBoundingClientRect().width > {width} * 0.4")
+        name.evaluate(called, "smollm2-135m, demo, 96 blocks")
+        assert page.evaluate(CUT)["isWhole"], f"the name is cut at {width} × {height}"
+        name.evaluate(called, "smollm2-135m, beams and a long shared prefix")
         found = page.evaluate(CUT)
         assert found["cut"] == [], f"cut off at {width} × {height}: {found}"
         assert not found["scrolls"], f"too long at {width} × {height}: {found}"
+        assert found["isClear"], f"the light lies on the share at {width} × {height}: {found}"
         assert found["name"] >= 100, f"the name is cut short at {width} × {height}: {found}"
     page.keyboard.press("Shift+Space")
     expect(page.locator(".engine.held")).to_have_count(0)
