@@ -12,7 +12,7 @@ from kvarium.api.context import HubDependency, place_of
 from kvarium.api.sessions import Number, SessionId
 from kvarium.hub import Hub
 from kvarium.why.messages import Asked, Failure
-from kvarium.why.questions import Evicted, LeaksAt, MemoryAt, PreemptedAt, Question, WaitsAt
+from kvarium.why.questions import Evicted, LeaksAt, MemoryAt, MissedAt, PreemptedAt, Question, WaitsAt
 
 router = APIRouter(prefix="/api")
 
@@ -55,6 +55,14 @@ async def waits(
 ) -> Response:
     """Why a request (``of``: r17, 17 or its name) waits after ``step``; without one: the last."""
     return await _answer(session, WaitsAt(request=of, step=step), request, hub)
+
+
+@router.get("/sessions/{session}/why/missed")
+async def missed(
+    session: SessionId, request: Request, hub: HubDependency, of: RequestName, step: Number | None = None
+) -> Response:
+    """Why the prefix of a request (``of``: r17, 17 or its name) missed, at its first admission; with ``step``: the last up to it."""
+    return await _answer(session, MissedAt(request=of, step=step), request, hub)
 
 
 @router.get("/sessions/{session}/why/memory")

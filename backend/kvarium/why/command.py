@@ -37,6 +37,7 @@ app = typer.Typer(
     "kvarium why copy.db evicted 42#3     in that life of it, of the session in a file\n\n"
     "kvarium why latest preempted r17     why request r17 lost its blocks\n\n"
     "kvarium why latest waits r17         what request r17 waits for at the end, or after --step\n\n"
+    "kvarium why latest missed r17        why the prefix cache did not hold more of its prompt\n\n"
     "kvarium why latest memory            where the memory goes\n\n"
     "kvarium why latest leaks --since 9   is any block held for nobody that was not so after step 9\n\n"
     "docs/why.md says what each word of an answer means.",
@@ -132,6 +133,20 @@ def waits(
     from kvarium.why.questions import WaitsAt
 
     _tell(context, db, as_json, WaitsAt(request=request, step=step))
+
+
+@app.command()
+def missed(
+    context: typer.Context, request: RequestName, step: Step = None, db: Db = None, as_json: AsJson = False
+) -> None:
+    """Why did this request's prefix miss?
+
+    Never seen, evicted (when, by whom), shorter than a block, the last token, another salt or LoRA, or another text, side by
+    side with the nearest one: of its first admission, or of the last one up to --step.
+    """
+    from kvarium.why.questions import MissedAt
+
+    _tell(context, db, as_json, MissedAt(request=request, step=step))
 
 
 @app.command()

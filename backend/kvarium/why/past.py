@@ -34,7 +34,10 @@ _SECONDS: Final = 3600.0
 
 
 class Past:
-    """Session ``number`` of ``reader``. ``block_size`` is in slots; ``config`` holds the engine's flags by vLLM's names."""
+    """Session ``number`` of ``reader``. ``block_size`` is in slots; ``config`` holds the engine's flags by vLLM's names.
+
+    ``record_text`` says how much of text is recorded: ``full``, ``hash`` or ``none``.
+    """
 
     def __init__(self, reader: Reader, seeker: Seeker, number: int) -> None:
         self.reader = reader
@@ -42,6 +45,7 @@ class Past:
         self.row = reader.session(number)
         hello = reader.hello(number)[0]
         self.num_blocks, self.block_size, self.config = hello.num_blocks, hello.block_size, hello.config
+        self.record_text = hello.record_text
         self._seeker = seeker
         self._searcher = Searcher(reader, seeker)
         self._requests: dict[int, Row] | None = None
@@ -85,7 +89,7 @@ class Past:
         if named:
             return max(named)
         last = max(self.requests, default=None)
-        held = "has no request yet" if last is None else f"has the requests r0 to r{last}"
+        held = "has no request yet" if last is None else f"has the requests r{min(self.requests)} to r{last}"
         raise OutOfRangeError(f"there is no request {said[:100]!r}: this recording {held}")
 
     # -- events -------------------------------------------------------------------------------------------------------
@@ -158,6 +162,10 @@ class Past:
     def later(self, step: int) -> Iterator[Any]:
         """Batches, keyframes and gaps (:class:`kvarium.sql.walk.Walk`) from a keyframe before a step to the end, without text."""
         yield from Walk(self.reader, self.number, Steps(first=step), with_text=False)
+
+    def everything(self, with_text: bool) -> Iterator[Any]:
+        """The same from the recording's beginning."""
+        yield from Walk(self.reader, self.number, Steps(), with_text)
 
     # -- contents -----------------------------------------------------------------------------------------------------
 

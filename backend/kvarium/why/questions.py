@@ -8,6 +8,8 @@ import msgspec
 from kvarium.why.eviction import Eviction, why_evicted
 from kvarium.why.leaks import Leaks, what_leaks
 from kvarium.why.memory import Memory, where_memory_goes
+from kvarium.why.missed.answer import Miss
+from kvarium.why.missed.question import why_missed
 from kvarium.why.past import Past
 from kvarium.why.preemption import Preemption, why_preempted
 from kvarium.why.waiting import Wait, why_waits
@@ -39,6 +41,13 @@ class WaitsAt(msgspec.Struct, frozen=True, kw_only=True, tag="waits"):
     step: Number | None = None
 
 
+class MissedAt(msgspec.Struct, frozen=True, kw_only=True, tag="missed"):
+    """Why did a request's prefix miss, when it was admitted first (with ``step``: the last time up to it)?"""
+
+    request: str
+    step: Number | None = None
+
+
 class MemoryAt(msgspec.Struct, frozen=True, kw_only=True, tag="memory"):
     """Where does the memory go, after ``step`` (the last one)?"""
 
@@ -52,13 +61,14 @@ class LeaksAt(msgspec.Struct, frozen=True, kw_only=True, tag="leaks"):
     step: Number | None = None
 
 
-Question = Evicted | PreemptedAt | WaitsAt | MemoryAt | LeaksAt
-Answer = Eviction | Preemption | Wait | Memory | Leaks
+Question = Evicted | PreemptedAt | WaitsAt | MissedAt | MemoryAt | LeaksAt
+Answer = Eviction | Preemption | Wait | Miss | Memory | Leaks
 
 _ANSWERED: dict[type[Question], Callable[..., Answer]] = {
     Evicted: why_evicted,
     PreemptedAt: why_preempted,
     WaitsAt: why_waits,
+    MissedAt: why_missed,
     MemoryAt: where_memory_goes,
     LeaksAt: what_leaks,
 }

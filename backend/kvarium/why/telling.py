@@ -1,15 +1,17 @@
 """Answers as lines to read, for a terminal: a sentence a fact, with the place where it stands."""
 
-from kvarium.terminal import duration, figure, shown
+from kvarium.terminal import figure, shown
 from kvarium.why.eviction import Eviction, Queue
 from kvarium.why.holders import Holder
 from kvarium.why.leaks import Leak, Leaks
 from kvarium.why.memory import Memory
-from kvarium.why.places import Moment, Who
+from kvarium.why.missed.answer import Miss
+from kvarium.why.missed.telling import lines as missed
 from kvarium.why.preemption import Preemption
 from kvarium.why.questions import Answer
 from kvarium.why.waiting import Reason, Wait
 from kvarium.why.wanted import Want
+from kvarium.why.words import at, plural, span, unknown, who
 
 
 def lines(answer: Answer) -> list[str]:
@@ -21,38 +23,12 @@ def lines(answer: Answer) -> list[str]:
             return _preemption(answer)
         case Wait():
             return _wait(answer)
+        case Miss():
+            return missed(answer)
         case Memory():
             return _memory(answer)
         case Leaks():
             return _leaks(answer)
-
-
-def who(told: Who | None) -> str:
-    """``r17.1 (name)``."""
-    if told is None:
-        return "a request that is not recorded"
-    index = f".{told.index}" if told.index else ""
-    name = "" if told.name is None else f" ({shown(told.name)})"
-    return f"r{told.request}{index}{name}"
-
-
-def at(moment: Moment) -> str:
-    """``step 812, op 9920``."""
-    return f"step {moment.step}, op {moment.op}"
-
-
-def plural(count: int, one: str) -> str:
-    """``1 block``, ``2 blocks``."""
-    return f"{figure(count)} {one}{'' if count == 1 else 's'}"
-
-
-def unknown(told: list[str]) -> list[str]:
-    """What is not known, at the end of an answer."""
-    return [f"not recorded: {each}" for each in told]
-
-
-def _span(steps: int, ns: int) -> str:
-    return f"{plural(steps, 'step')} ({duration(ns)})"
 
 
 # -- why was this block evicted -----------------------------------------------------------------------------------------
@@ -80,7 +56,7 @@ def _eviction(told: Eviction) -> list[str]:
     if told.idle is not None:
         idle = told.idle
         since = f"since its {idle.operation} at {at(idle.since)}"
-        found.append(f"idle for {_span(idle.steps, idle.ns)}, {since}")
+        found.append(f"idle for {span(idle.steps, idle.ns)}, {since}")
     hits = ", ".join(f"{who(hit.who)} at {at(hit.at)}" for hit in told.hit_by[:3])
     more = ", …" if len(told.hit_by) > 3 else ""
     found.append(f"hit {plural(told.hits, 'time')} before" + (f": {hits}{more}" if hits else ""))

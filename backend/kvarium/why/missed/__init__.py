@@ -1,0 +1,1 @@
+"""Why did a prefix miss: docs/why.md, `missed`."""
