@@ -14,6 +14,7 @@ from kvarium import __version__, extensions, sessions_command
 from kvarium.bench import command as bench_command
 from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.exchange import command as export_command
+from kvarium.findings import command as findings_command
 from kvarium.limits import parse_size
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 from kvarium.replaying import command as replay_command
@@ -324,6 +325,7 @@ def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) 
 sql_command.add(app)
 export_command.add(app)
 replay_command.add(app)
+findings_command.add(app)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Why: answers derived from the ledger, each in a process of its own."""
+"""Why, and findings: answers derived from the ledger, each in a process of its own."""
 
 from typing import Annotated, Any, Final
 
@@ -12,7 +12,16 @@ from kvarium.api.context import HubDependency, place_of
 from kvarium.api.sessions import Number, SessionId
 from kvarium.hub import Hub
 from kvarium.why.messages import Asked, Failure
-from kvarium.why.questions import Evicted, LeaksAt, MemoryAt, MissedAt, PreemptedAt, Question, WaitsAt
+from kvarium.why.questions import (
+    Evicted,
+    FindingsIn,
+    LeaksAt,
+    MemoryAt,
+    MissedAt,
+    PreemptedAt,
+    Question,
+    WaitsAt,
+)
 
 router = APIRouter(prefix="/api")
 
@@ -83,6 +92,12 @@ async def leaks(
 ) -> Response:
     """What is held for nobody after ``step`` (without one: the last), against the state after step ``baseline``."""
     return await _answer(session, LeaksAt(baseline=baseline, step=step), request, hub)
+
+
+@router.get("/sessions/{session}/findings")
+async def findings(session: SessionId, request: Request, hub: HubDependency) -> Response:
+    """What is wrong in the whole recording (docs/findings.md), each finding with the events that prove it."""
+    return await _answer(session, FindingsIn(), request, hub)
 
 
 async def _answer(session: str, question: Question, request: Request, hub: Hub) -> Response:

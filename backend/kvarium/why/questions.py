@@ -5,6 +5,8 @@ from typing import Annotated
 
 import msgspec
 
+from kvarium.findings.answer import Findings
+from kvarium.findings.sweep import find
 from kvarium.why.eviction import Eviction, why_evicted
 from kvarium.why.leaks import Leaks, what_leaks
 from kvarium.why.memory import Memory, where_memory_goes
@@ -61,8 +63,12 @@ class LeaksAt(msgspec.Struct, frozen=True, kw_only=True, tag="leaks"):
     step: Number | None = None
 
 
-Question = Evicted | PreemptedAt | WaitsAt | MissedAt | MemoryAt | LeaksAt
-Answer = Eviction | Preemption | Wait | Miss | Memory | Leaks
+class FindingsIn(msgspec.Struct, frozen=True, kw_only=True, tag="findings"):
+    """What is wrong in the whole recording?"""
+
+
+Question = Evicted | PreemptedAt | WaitsAt | MissedAt | MemoryAt | LeaksAt | FindingsIn
+Answer = Eviction | Preemption | Wait | Miss | Memory | Leaks | Findings
 
 _ANSWERED: dict[type[Question], Callable[..., Answer]] = {
     Evicted: why_evicted,
@@ -71,6 +77,7 @@ _ANSWERED: dict[type[Question], Callable[..., Answer]] = {
     MissedAt: why_missed,
     MemoryAt: where_memory_goes,
     LeaksAt: what_leaks,
+    FindingsIn: find,
 }
 
 

@@ -1,5 +1,7 @@
 """Answers as lines to read, for a terminal: a sentence a fact, with the place where it stands."""
 
+from kvarium.findings.answer import Findings
+from kvarium.findings.telling import lines as findings
 from kvarium.terminal import figure, shown
 from kvarium.why.eviction import Eviction, Queue
 from kvarium.why.holders import Holder
@@ -29,6 +31,8 @@ def lines(answer: Answer) -> list[str]:
             return _memory(answer)
         case Leaks():
             return _leaks(answer)
+        case Findings():
+            return findings(answer)
 
 
 # -- why was this block evicted -----------------------------------------------------------------------------------------
