@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from kvarium import __version__, extensions, sessions_command
+from kvarium import __version__, control_command, extensions, sessions_command
 from kvarium.bench import command as bench_command
 from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.exchange import command as export_command
@@ -57,6 +57,7 @@ app = typer.Typer(
 app.add_typer(sessions_command.app, name="sessions")
 app.add_typer(bench_command.app, name="bench")
 app.add_typer(why_command.app, name="why")
+app.add_typer(control_command.app, name="ctl")
 
 _NOT_OURS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENAMETOOLONG)
 """What the system refuses for reasons that are no fault of kvarium's: a full disk, a name longer than any."""

@@ -47,6 +47,13 @@ class CommandError(Exception):
     """A command that can't be carried out; its text is the answer."""
 
 
+def only(args: Args, *names: str) -> None:
+    """Raises where an argument is none of ``names``."""
+    unknown = sorted(set(args) - set(names))
+    if unknown:
+        raise CommandError(f"unknown argument {unknown[0]!r}: it takes {', '.join(names) or 'none'}")
+
+
 def integer(args: Args, name: str, default: int, low: int, high: int) -> int:
     """A whole number from ``low`` to ``high``."""
     value = args.get(name, default)

@@ -3,6 +3,9 @@
 import time
 from typing import NamedTuple
 
+import msgspec
+
+from kvarium_engine.control import Control
 from kvarium_engine.engine import Engine
 from kvarium_ledger.ledger import Ledger
 from kvarium_ledger.link import Link
@@ -37,6 +40,8 @@ class HealthMeter:
         self.link = link
         self._append_ns = append_ns()
         self._last = self._now()
+        self._figures = Health(time=0)
+        self._changes = 0
         self._step_ns = self._seal_ns = self._slices = 0
 
     def _now(self) -> _Point:
@@ -48,31 +53,47 @@ class HealthMeter:
         self._seal_ns += self.engine.seal_ns
         self._slices += self.engine.slices
 
-    def tell(self, held: bool) -> None:
-        """Send the figures, if a second has passed."""
-        last = self._last
-        if time.monotonic() - last.at < _EVERY_S:
+    def tell(self, control: Control) -> None:
+        """Send the figures, if a second has passed; what is told of ``control`` also at once, when it changed."""
+        is_over = time.monotonic() - self._last.at >= _EVERY_S
+        if is_over:
+            self._figures = self._measured()
+        elif control.changes == self._changes:
             return
-        now = self._now()
+        self._changes = control.changes
+        pace = control.pace
+        self.link.health(
+            msgspec.structs.replace(
+                self._figures,
+                time=self.engine.ledger.now(),
+                held=pace.held,
+                run_to=pace.run_to,
+                slow=pace.slow,
+                stop=control.stop,
+                breakpoints=control.breakpoints.told,
+            )
+        )
+
+    def _measured(self) -> Health:
+        """The figures since the last time."""
+        last, now = self._last, self._now()
         hits = self.engine.scheduler.roster.hit_statistics
         seconds, steps = now.at - last.at, max(now.steps - last.steps, 1)
-        self.link.health(
-            Health(
-                time=self.engine.ledger.now(),
-                operations_per_s=(now.op - last.op) / seconds,
-                steps_per_s=(now.steps - last.steps) / seconds,
-                bytes_per_s=(now.bytes - last.bytes) / seconds,
-                step_ns=self._step_ns // steps,
-                ledger_ns=int(self._seal_ns + self._slices * self._append_ns) // steps,
-                unacknowledged_bytes=self.link.unacknowledged_bytes,
-                queue_records=self.link.pending_records,
-                gaps=self.link.gaps,
-                held=held,
-                prefix_cache_queries=hits.queries,
-                prefix_cache_hits=hits.hits,
-                prefix_cache_preempted_queries=hits.preempted_queries,
-                prefix_cache_preempted_hits=hits.preempted_hits,
-            )
+        found = Health(
+            time=0,
+            operations_per_s=(now.op - last.op) / seconds,
+            steps_per_s=(now.steps - last.steps) / seconds,
+            bytes_per_s=(now.bytes - last.bytes) / seconds,
+            step_ns=self._step_ns // steps,
+            ledger_ns=int(self._seal_ns + self._slices * self._append_ns) // steps,
+            unacknowledged_bytes=self.link.unacknowledged_bytes,
+            queue_records=self.link.pending_records,
+            gaps=self.link.gaps,
+            prefix_cache_queries=hits.queries,
+            prefix_cache_hits=hits.hits,
+            prefix_cache_preempted_queries=hits.preempted_queries,
+            prefix_cache_preempted_hits=hits.preempted_hits,
         )
         self._last = now
         self._step_ns = self._seal_ns = self._slices = 0
+        return found

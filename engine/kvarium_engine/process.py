@@ -178,12 +178,13 @@ class Process:
         raise self._nothing_recorded(link)
 
     def _loop(self, began: float) -> None:
-        engine, workload, steering, link = self.engine, self.workload, self.steering, self.link
+        engine, workload, control, link = self.engine, self.workload, self.steering.control, self.link
         meter = HealthMeter(engine, link) if link is not None else None
         steps, duration = self.options.steps, self.options.duration
         while self.stop_reason is None:
             if link is not None:
-                self._obey(link)
+                self._obey(link, meter)
+                control.breakpoints.look()
                 if link.rejected is not None:
                     self.stop_reason = "the backend refused this engine"
                     return
@@ -191,13 +192,15 @@ class Process:
                     self.stop_reason = "the link failed"
                     return
             if meter is not None:
-                meter.tell(steering.held)
+                meter.tell(control)
             if duration is not None and time.monotonic() - began >= duration:
                 self.stop_reason = f"{duration:g} s have passed"
             elif steps is not None and self.made >= steps:
                 self.stop_reason = f"{steps} steps were made"
-            elif not steering.may_step:
+            elif not control.pace.may_step:
                 self._rest(0.05)
+            elif control.pace.pause > 0:
+                self._rest(min(control.pace.pause, 0.05))
             else:
                 workload.feed(engine)
                 if engine.idle and not engine.ledger.pending:
@@ -207,7 +210,7 @@ class Process:
                     continue
                 plan = engine.step()
                 self.made += 1
-                steering.stepped()
+                control.stepped()
                 if plan.empty:
                     # The runner paces a step with work; one without takes as long, or refusals would follow each other
                     # as fast as they can be written.
@@ -215,14 +218,17 @@ class Process:
                 if meter is not None:
                     meter.stepped()
 
-    def _obey(self, link: Link) -> None:
-        """Carry out what was asked since the last step."""
+    def _obey(self, link: Link, meter: HealthMeter | None) -> None:
+        """Carry out what was asked since the last step; how the engine goes then is told before the answer."""
         while True:
             try:
                 command = link.commands.get_nowait()
             except queue.Empty:
                 break
-            link.answer(self.steering.carry_out(command))
+            answer = self.steering.carry_out(command)
+            if meter is not None:
+                meter.tell(self.steering.control)
+            link.answer(answer)
         if link.keyframe_wanted.is_set():
             link.keyframe_wanted.clear()
             self.engine.keyframe(forget=True)

@@ -5,7 +5,7 @@
     abort    {request}        its name or number
     reset_prefix_cache        only while no block is in use
     read_block {block, generation, slot}                     only where text is recorded: see _read_block
-    hold, release, step {steps}                              only where control is allowed
+    hold, step, break …       only where control is allowed: see :mod:`.control`
     keyframe
 
 A held engine takes no step of its own, and still answers.
@@ -23,10 +23,12 @@ from kvarium_engine.arguments import (
     extra_keys,
     flag,
     integer,
+    only,
     sampling_params,
     text,
     token_ids,
 )
+from kvarium_engine.control import Control
 from kvarium_engine.engine import Engine
 from kvarium_engine.model.seeded_tokens import VOCABULARY, seeded_tokens
 from kvarium_engine.read_block import read_block
@@ -34,8 +36,6 @@ from kvarium_engine.scheduling.roster import REMEMBERED
 from kvarium_engine.scheduling.stopping import check_barred
 from kvarium_engine.vocabulary import Vocabulary
 from kvarium_ledger.messages import Answer, Argument, Command, Result, Scalar
-
-MOST_STEPS = 1_000_000
 
 SUBMIT_ARGUMENTS = (
     "prompt",
@@ -57,37 +57,23 @@ SUBMIT_ARGUMENTS = (
 class Steering:
     """Carries commands out on an ``engine``.
 
-    ``held`` says whether the engine is held, ``steps`` how many steps it may still take while it is. ``allow_control``:
-    may commands hold and step the engine? ``tells_text``: is text recorded in full?
+    ``control`` is that of the engine itself; ``allow_control``: may commands hold and step the engine? ``tells_text``: is text
+    recorded in full?
     """
 
     def __init__(self, engine: Engine, allow_control: bool = False, tells_text: bool = True) -> None:
         self.engine = engine
-        self.allow_control = allow_control
+        self.control = Control(engine, allow_control, tells_text)
         self.tells_text = tells_text
-        self.held = False
-        self.steps = 0
         self._prompts = 0
         self._handlers: dict[str, Callable[[Args, str], dict[str, Result]]] = {
             "submit": self._submit,
             "abort": self._abort,
             "reset_prefix_cache": self._reset_prefix_cache,
             "read_block": self._read_block,
-            "hold": self._hold,
-            "release": self._release,
-            "step": self._step,
+            **self.control.handlers,
             "keyframe": self._keyframe,
         }
-
-    @property
-    def may_step(self) -> bool:
-        """May the engine take a step now?"""
-        return not self.held or self.steps > 0
-
-    def stepped(self) -> None:
-        """The engine took a step."""
-        if self.held:
-            self.steps -= 1
 
     def carry_out(self, command: Command) -> Answer:
         """Carry a command out and record it; the answer says how it went. Never raises for what a command says."""
@@ -102,11 +88,12 @@ class Steering:
             except (CommandError, ValueError) as fault:
                 error = str(fault)
         args = self._recorded(command)
-        if command.name == "submit" and error is None:
-            # Which request it became: by that a reader finds how the request is sampled.
-            number = result["request"]
+        made = {"submit": "request", "break": "breakpoint"}.get(command.name)
+        if made is not None and error is None:
+            # Which it became: by that a reader finds how a request is sampled, and what is met later.
+            number = result[made]
             assert isinstance(number, int)
-            args["request"] = number
+            args[made] = number
         self.engine.ledger.control(command.id, command.name, args, command.asked_by, error)
         return Answer(id=command.id, error=error, result=result)
 
@@ -122,11 +109,6 @@ class Steering:
             else:
                 args[name] = value
         return args
-
-    def _only(self, args: Args, *names: str) -> None:
-        unknown = sorted(set(args) - set(names))
-        if unknown:
-            raise CommandError(f"unknown argument {unknown[0]!r}: it takes {', '.join(names) or 'none'}")
 
     # -- requests -----------------------------------------------------------------------------------------------
 
@@ -201,7 +183,7 @@ class Steering:
         return request.told
 
     def _submit(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._only(args, *SUBMIT_ARGUMENTS)
+        only(args, *SUBMIT_ARGUMENTS)
         chat, name = flag(args, "chat"), args.get("name", "")
         if not chat:
             for other in ("system", "follow"):
@@ -230,7 +212,7 @@ class Steering:
         }
 
     def _abort(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._only(args, "request")
+        only(args, "request")
         wanted = args.get("request")
         if isinstance(wanted, bool) or not isinstance(wanted, int | str):
             raise CommandError(f"request must be a request's name or number, not {wanted!r}")
@@ -241,11 +223,11 @@ class Steering:
         return {"request": request.id, "name": request.name}
 
     def _reset_prefix_cache(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._only(args)
+        only(args)
         return {"blocks": self.engine.pool.reset_cache()}
 
     def _read_block(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._only(args, "block", "generation", "slot")
+        only(args, "block", "generation", "slot")
         if not self.tells_text:
             # In the first layer a key depends on its token and place alone: its norms tell which token it is.
             raise CommandError(
@@ -253,33 +235,7 @@ class Steering:
             )
         return read_block(self.engine, args)
 
-    # -- the engine ---------------------------------------------------------------------------------------------
-
-    def _control(self) -> None:
-        if not self.allow_control:
-            raise CommandError("this engine does not allow control: start it with --allow-control")
-
-    def _hold(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._control()
-        self._only(args)
-        self.held, self.steps = True, 0
-        return {"held": True, "step": self.engine.steps - 1}
-
-    def _release(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._control()
-        self._only(args)
-        self.held, self.steps = False, 0
-        return {"held": False, "step": self.engine.steps - 1}
-
-    def _step(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._control()
-        self._only(args, "steps")
-        steps = integer(args, "steps", 1, 1, MOST_STEPS)
-        self.held = True
-        self.steps += steps
-        return {"held": True, "steps": steps, "step": self.engine.steps - 1}
-
     def _keyframe(self, args: Args, asked_by: str) -> dict[str, Result]:
-        self._only(args)
+        only(args)
         self.engine.keyframe()
         return {"step": self.engine.steps - 1}

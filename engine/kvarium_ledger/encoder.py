@@ -33,6 +33,7 @@ from kvarium_ledger.records import (
     Gap,
     Keyframe,
     Logprobs,
+    Note,
     Operations,
     Pieces,
     Step,
@@ -165,11 +166,11 @@ class Encoder:
         return self.record
 
     def encode(self, sealed: Sealed) -> list[tuple[int, bytes]]:
-        """The frames of one sealed step, control or keyframe, each with its number."""
+        """The frames of one sealed step, control, note or keyframe, each with its number."""
         return [(record.record, codec.seal(record)) for record in self.records(sealed)]
 
     def records(self, sealed: Sealed) -> list[AnyRecord]:
-        """The records of one sealed step, control or keyframe."""
+        """The records of one sealed step, control, note or keyframe."""
         self._time = sealed.sealed if isinstance(sealed, SealedStep) else sealed.time
         if isinstance(sealed, SealedStep):
             records: list[AnyRecord] = [self._step(sealed)]
@@ -193,6 +194,9 @@ class Encoder:
                 error=sealed.error,
             )
             return [control if self._privacy is None else self._privacy.control(control)]
+        if isinstance(sealed, Note):
+            note = msgspec.structs.replace(sealed, record=self._next())
+            return [note if self._privacy is None else self._privacy.note(note)]
         return [self._keyframe(sealed)]
 
     def lose(self, sealed: Sealed) -> None:

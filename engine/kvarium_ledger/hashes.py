@@ -47,6 +47,26 @@ def cbor(value: Extra) -> bytes:
     return _head(4, len(value)) + b"".join(map(cbor, value))
 
 
+def texts_of(raw: bytes) -> list[list[str]]:
+    """The lists of texts that canonical CBOR (:func:`cbor`) stands for, as of extra keys; of nothing, none."""
+    at = 0
+
+    def head() -> int:
+        nonlocal at
+        low = raw[at] & 31
+        size = 0 if low < 24 else 1 << (low - 24)
+        at += 1 + size
+        return int.from_bytes(raw[at - size : at]) if size else low
+
+    def text() -> str:
+        nonlocal at
+        size = head()
+        at += size
+        return raw[at - size : at].decode()
+
+    return [[text() for _ in range(head())] for _ in range(head())] if raw else []
+
+
 def root_hash(seed: str) -> bytes:
     """The parent of every first block, 32 bytes; ``seed`` is what a vLLM has in PYTHONHASHSEED."""
     return hashlib.sha256(cbor(seed)).digest()

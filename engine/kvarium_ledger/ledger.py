@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from kvarium_ledger.decisions import AnyDecision
 from kvarium_ledger.operations import NONE, Cause, Operation, Pin
-from kvarium_ledger.records import Digest, Keyframe, Prompt
+from kvarium_ledger.records import Digest, Hit, Keyframe, Note, Prompt
 from kvarium_ledger.slices import PROMPT, TABLE, Slice, Told, slices_of
 from kvarium_ledger.step_text import ContentText, ExtraKeys, PlainContents, TokenLogprobs, one_by_one
 
@@ -73,8 +73,8 @@ class SealedControl(NamedTuple):
     error: str | None
 
 
-Sealed = SealedStep | SealedControl | Keyframe
-"""What the ledger hands to its sink. A keyframe's ``record`` is set by the encoder."""
+Sealed = SealedStep | SealedControl | Note | Keyframe
+"""What the ledger hands to its sink. The ``record`` of a note or a keyframe is set by the encoder."""
 
 
 class Ledger:
@@ -388,6 +388,10 @@ class Ledger:
     ) -> None:
         """A command was carried out, or refused, between two steps."""
         self.sink(SealedControl(self.now(), id, name, args, asked_by, error))
+
+    def note(self, text: str, by: str, hit: Hit) -> None:
+        """A breakpoint was met in the last step."""
+        self.sink(Note(record=-1, time=self.now(), text=text, by=by, hit=hit))
 
     def keyframe(self, keyframe: Keyframe) -> None:
         """The whole state between two steps, of the engine's real objects (its ``record`` is set later)."""

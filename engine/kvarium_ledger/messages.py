@@ -9,6 +9,8 @@ Each websocket message is one *frame* (:mod:`kvarium_ledger.codec`): the bytes o
 
 import msgspec
 
+from kvarium_ledger.records import Hit
+
 Scalar = str | int | float | bool | None
 Argument = Scalar | list[int | str] | dict[str, float]
 """What a command may be given."""
@@ -72,8 +74,7 @@ class Ack(Message, frozen=True, kw_only=True, tag="ack"):
 
 
 class Command(Message, frozen=True, kw_only=True, tag="command"):
-    """What somebody asks of the engine: ``submit``, ``abort``, ``reset_prefix_cache``, ``hold``, ``release``, ``step`` or
-    ``keyframe``.
+    """What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``step``, ``break`` … (:data:`kvarium_ledger.privacy.COMMANDS`).
 
     It is applied between two steps and answered with the same ``id``.
     """
@@ -92,11 +93,24 @@ class Answer(Message, frozen=True, kw_only=True, tag="answer"):
     result: dict[str, Result] = {}
 
 
+class Breakpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an engine stops at, or only marks: ``when`` its predicate holds for the ``hits``-th time; it has ``count`` times so far."""
+
+    id: int
+    when: str
+    hits: int = 1
+    mark: bool = False
+    enabled: bool = True
+    count: int = 0
+
+
 class Health(Message, frozen=True, kw_only=True, tag="health"):
     """The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged.
 
     ``prefix_cache_queries`` and ``…_hits`` are in tokens and since the session's start; see
-    :mod:`kvarium_ledger.hit_statistics`.
+    :mod:`kvarium_ledger.hit_statistics`. A ``held`` engine takes no step of its own, but goes on to ``run_to`` if that is there.
+    ``slow`` is the most steps a second that it takes, if there is a most. ``stop`` is what holds it, of its ``breakpoints``. What is
+    told of its control is told at once when it changes.
     """
 
     time: int
@@ -113,6 +127,10 @@ class Health(Message, frozen=True, kw_only=True, tag="health"):
     prefix_cache_hits: int = 0
     prefix_cache_preempted_queries: int = 0
     prefix_cache_preempted_hits: int = 0
+    run_to: int | None = None
+    slow: float | None = None
+    stop: Hit | None = None
+    breakpoints: list[Breakpoint] = []
 
 
 class Status(Message, frozen=True, kw_only=True, tag="status"):

@@ -28,7 +28,22 @@ RECORD_TEXT: Final = ("none", "hash", "full")
 """How much of text is recorded, the least first."""
 
 COMMANDS: Final = frozenset(
-    {"submit", "abort", "reset_prefix_cache", "read_block", "hold", "release", "step", "keyframe"}
+    {
+        "submit",
+        "abort",
+        "reset_prefix_cache",
+        "read_block",
+        "hold",
+        "release",
+        "step",
+        "run_to",
+        "slow",
+        "break",
+        "unbreak",
+        "enable",
+        "disable",
+        "keyframe",
+    }
 )
 """The commands that there are; what else somebody asked for is a text."""
 
@@ -59,10 +74,25 @@ _NUMBERS = frozenset(
         "block",
         "generation",
         "slot",
+        "step",
+        "rate",
+        "breakpoint",
+        "hits",
+        "mark",
     }
 )
 TEXTS: Final = frozenset(
-    {"prompt", "system", "stop", "cache_salt", "stop_token_ids", "logit_bias", "follow", "prefix_seed"}
+    {
+        "prompt",
+        "system",
+        "stop",
+        "cache_salt",
+        "stop_token_ids",
+        "logit_bias",
+        "follow",
+        "prefix_seed",
+        "when",
+    }
 )
 """Arguments of commands that are text, or tell tokens: at most their lengths are told."""
 

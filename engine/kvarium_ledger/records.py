@@ -285,12 +285,31 @@ class Gap(Record, frozen=True, kw_only=True, tag="gap"):
     reason: str
 
 
+class Hit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where an engine met a breakpoint, the ``count``-th time: in ``step``, and it ``stops`` there or only marks it.
+
+    Of an event, ``index`` is its place in its step's record (decisions stand before the operation before which they hold) and
+    ``op`` its number, or that of the operation before which it holds; ``block`` is an operation's, ``request`` whom it served.
+    Of a request that waits only that is there, and of the state after the step neither.
+    """
+
+    breakpoint: int
+    step: int
+    count: int
+    stops: bool = False
+    index: int | None = None
+    op: int | None = None
+    block: int | None = None
+    request: int | None = None
+
+
 class Note(Record, frozen=True, kw_only=True, tag="note"):
-    """A remark: by whom, and the text."""
+    """A remark: by whom, and the text; an engine's own tells which breakpoint was met (``hit``)."""
 
     time: int
     text: str
     by: str = ""
+    hit: Hit | None = None
 
 
 AnyRecord = Step | Text | Control | Keyframe | Gap | Note

@@ -114,27 +114,27 @@ def test_the_prefix_cache_is_reset_when_no_block_is_in_use_and_the_command_is_re
 
 def test_a_held_engine_may_take_only_the_steps_that_are_asked_for() -> None:
     engine, steering = steered()
-    assert steering.may_step
+    assert steering.control.pace.may_step
     assert ask(steering, "hold").result == {"held": True, "step": -1}
-    assert not steering.may_step
+    assert not steering.control.pace.may_step
     assert ask(steering, "step", steps=2).error is None
     for _ in range(2):
-        assert steering.may_step
+        assert steering.control.pace.may_step
         engine.step()
-        steering.stepped()
-    assert not steering.may_step
+        steering.control.stepped()
+    assert not steering.control.pace.may_step
     assert ask(steering, "submit", prompt_tokens=4).error is None, "a held engine still answers"
     assert ask(steering, "release").result == {"held": False, "step": 1}
-    assert steering.may_step
+    assert steering.control.pace.may_step
 
 
-@pytest.mark.parametrize("name", ["hold", "release", "step"])
+@pytest.mark.parametrize("name", ["hold", "release", "step", "run_to", "slow", "break", "unbreak", "enable"])
 def test_control_has_to_be_allowed(name: str) -> None:
     engine, steering = steered(allow_control=False)
     answer = ask(steering, name)
     assert answer.error is not None
     assert "does not allow control" in answer.error
-    assert steering.may_step
+    assert steering.control.pace.may_step
     engine.mirror()
     assert engine.records[-1].error == answer.error  # type: ignore[union-attr]
 
@@ -266,7 +266,7 @@ def test_what_can_not_be_is_answered_with_the_value_and_changes_nothing(
     assert message in answer.error
     assert not engine.roster.requests
     assert not engine.engine.ledger.pending
-    assert steering.may_step
+    assert steering.control.pace.may_step
 
 
 def test_the_list_of_submits_arguments_is_the_whole_of_what_it_reads() -> None:

@@ -3,14 +3,20 @@
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from fastapi import APIRouter, HTTPException, Request
+from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi.responses import Response
 
 from kvarium.api import bodies
 from kvarium.api.context import JSON, HubDependency
 from kvarium.engine_link import NoAnswerError, NotLinkedError, RefusedCommandError
 from kvarium.errors import UnknownSessionError
-from kvarium_ledger.messages import Argument
+from kvarium.hub import Hub
+from kvarium.live_session import LiveSession
+from kvarium_ledger import codec
+from kvarium_ledger.filtering.explaining import explain
+from kvarium_ledger.filtering.predicates import CONDITIONS, read_predicate
+from kvarium_ledger.filtering.reading import UnreadableFilterError
+from kvarium_ledger.messages import Argument, Health
 
 router = APIRouter(prefix="/api")
 
@@ -25,6 +31,8 @@ Positive = Annotated[int, msgspec.Meta(ge=1, le=(1 << 31) - 1)]
 Number = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
 
 Int64 = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
+Int53 = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 
 
 class _Args(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
@@ -72,6 +80,24 @@ class _Step(_Args):
     steps: Positive = 1
 
 
+class _RunTo(_Args):
+    step: Int53
+
+
+class _Slow(_Args):
+    rate: Annotated[float, msgspec.Meta(gt=0)] | None
+
+
+class _Break(_Args):
+    when: Annotated[str, msgspec.Meta(min_length=1)]
+    hits: Annotated[int, msgspec.Meta(ge=1, le=1 << 53)] | None = None
+    mark: bool | None = None
+
+
+class _OfBreakpoint(_Args):
+    breakpoint: Int53
+
+
 class _ReadBlock(_Args):
     block: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
     generation: Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
@@ -90,11 +116,19 @@ ARGS: Final[dict[str, type[_Args]]] = {
     "hold": _Nothing,
     "release": _Nothing,
     "step": _Step,
+    "run_to": _RunTo,
+    "slow": _Slow,
+    "break": _Break,
+    "unbreak": _OfBreakpoint,
+    "enable": _OfBreakpoint,
+    "disable": _OfBreakpoint,
     "keyframe": _Nothing,
 }
 """The commands and their arguments."""
 
-CONTROL: Final = frozenset({"hold", "release", "step"})
+CONTROL: Final = frozenset(
+    {"hold", "release", "step", "run_to", "slow", "break", "unbreak", "enable", "disable"}
+)
 """Commands that stop or drive the engine: only where it allows control."""
 
 
@@ -115,15 +149,18 @@ def checked(body: bytes) -> tuple[str, dict[str, Argument]]:
         raise ValueError(bodies.explain(error, kind, command.name, command.args)) from None
     if isinstance(args, _Submit) and (args.prompt is None) == (args.prompt_tokens is None):
         raise ValueError("submit takes either prompt (text) or prompt_tokens (how many, or their ids)")
+    if isinstance(args, _Break):
+        try:
+            read_predicate(args.when)
+        except UnreadableFilterError as error:
+            raise ValueError(explain(error.fault, "predicate", CONDITIONS)) from None
     found: dict[str, Argument] = msgspec.to_builtins(args)
     if isinstance(args, _Step):
         found["steps"] = args.steps
     return command.name, found
 
 
-@router.post("/sessions/{session}/commands")
-async def command(session: str, request: Request, hub: HubDependency) -> Response:
-    """Pass a command to the session's engine and answer with what it said."""
+def _live(hub: Hub, session: str) -> LiveSession:
     live = hub.live.get(session)
     if live is None:
         try:
@@ -131,6 +168,41 @@ async def command(session: str, request: Request, hub: HubDependency) -> Respons
         except UnknownSessionError:
             raise HTTPException(404, f"no session {session!r}") from None
         raise HTTPException(409, f"session {session} is recorded: no engine is linked to it")
+    return live
+
+
+@router.get("/sessions/{session}/control")
+async def control(session: str, hub: HubDependency) -> Response:
+    """How the session's engine goes, as it said last: once a second, and at once when that changes.
+
+    ``held``, ``run_to``, ``slow``, ``stop`` (what holds it) and ``breakpoints`` are those of
+    :class:`kvarium_ledger.messages.Health`; ``allowed`` says whether it can be controlled, ``step`` is its last one.
+    """
+    live = _live(hub, session)
+    if live.link is None:
+        raise HTTPException(409, f"the engine of session {session} is not linked")
+    health = Health(time=0) if live.health_frame is None else codec.open_frame(live.health_frame)
+    assert isinstance(health, Health)
+    told = {name: getattr(health, name) for name in ("held", "run_to", "slow", "stop")}
+    told["breakpoints"] = [msgspec.structs.asdict(each) for each in health.breakpoints]
+    return JSON(told | {"allowed": live.hello.allow_control, "step": live.counters["last_step"]})
+
+
+@router.get("/predicate")
+async def predicate(when: Annotated[str, Query(max_length=10_000)]) -> Response:
+    """Can this predicate be read (docs/control.md)? ``fault`` is null if so, and else says where and why it can't."""
+    try:
+        read_predicate(when)
+    except UnreadableFilterError as error:
+        told = explain(error.fault, "predicate", CONDITIONS)
+        return JSON({"fault": msgspec.structs.asdict(error.fault) | {"message": told}})
+    return JSON({"fault": None})
+
+
+@router.post("/sessions/{session}/commands")
+async def command(session: str, request: Request, hub: HubDependency) -> Response:
+    """Pass a command to the session's engine and answer with what it said."""
+    live = _live(hub, session)
     try:
         name, args = checked(await bodies.received(request, _MOST_BYTES))
     except ValueError as error:

@@ -25,7 +25,7 @@ met again after it was forgotten gets a new id, with the same hash.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kvarium_engine.memory.extra_keys import NO_KEYS, ExtraKeys
 from kvarium_ledger.hashes import block_hash, root_hash
@@ -52,7 +52,8 @@ class PrefixCache:
         self.hashing = hashing
         self.next_content = 0
         self._stride = block_size * TOKEN_BYTES
-        self._root = root_hash(seed)
+        self.root = root_hash(seed)
+        """The hash before every first block's."""
         self._remember = remember
         self._young: dict[Key, int] = {}
         self._old: dict[Key, int] = {}
@@ -162,7 +163,7 @@ class PrefixCache:
 
     def _hash_all(self, parent: int, tokens: bytes, contents: list[int], keys: ExtraKeys) -> None:
         """The hashes of ``contents``, where they are not known."""
-        before = self._root if parent == NONE else self.hashes[parent]
+        before = self.root if parent == NONE else self.hashes[parent]
         ids = memoryview(tokens).cast("I")
         for position, content in enumerate(contents):
             found = self.hashes.get(content)
@@ -213,6 +214,16 @@ class PrefixCache:
         for head, run in self._runs.items():
             pairs += [(each + 1, each) for each in range(head, head + len(run) // self._stride)]
         return sorted(pair for pair in pairs if pair[0] in held)
+
+    def known(self) -> Iterator[tuple[int, int, bytes, bytes]]:
+        """(content, parent, token ids as u32, a first block's extra keys as CBOR) of every content that is not forgotten."""
+        stride = self._stride
+        for known in (self._old, self._young):
+            for (parent, tokens), content in known.items():
+                yield content, parent, tokens[:stride], tokens[stride:]
+        for head, run in self._runs.items():
+            for each, at in enumerate(range(0, len(run), stride), head):
+                yield each + 1, each, run[at : at + stride], b""
 
     # -- blocks -------------------------------------------------------------------------------------------------
 
@@ -296,7 +307,7 @@ class PrefixCache:
         known = len(contents)
         while known and contents[known - 1] not in hashes:
             known -= 1
-        value = hashes[contents[known - 1]] if known else self._root
+        value = hashes[contents[known - 1]] if known else self.root
         for i in range(known, len(contents)):
             value = hashes[contents[i]] = self._hash(value, tokens, i, keys)
         return self._hash(value, tokens, len(contents), keys)

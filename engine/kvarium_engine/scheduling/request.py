@@ -69,6 +69,7 @@ class Request:
         "params",
         "place",
         "precedence",
+        "preemptions",
         "prefix_tokens",
         "priority",
         "prompt",
@@ -79,6 +80,7 @@ class Request:
         "stage",
         "started",
         "state",
+        "waits_since",
         "watched",
     )
 
@@ -116,6 +118,9 @@ class Request:
         self.stage = Stage.prompt
         self.state: State | None = None
         self.place: float | None = None
+        self.waits_since = 0
+        """When it came in or was preempted last (ns of the session)."""
+        self.preemptions = 0
         self.reason: str | None = None
         """Why it waits, as last logged."""
 

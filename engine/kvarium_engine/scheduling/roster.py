@@ -102,7 +102,7 @@ class Roster:
             request.name += "+"  # somebody has taken it
         request.reserved_blocks = self.pool.reserved_blocks(request.prompt_tokens, most)
         self._next_request += 1
-        request.state = "waiting"
+        request.state, request.waits_since = "waiting", self.ledger.now()
         request.place = self.waiting.append(request)
         self.requests[request.id] = request
         self._names[request.name] = request
@@ -258,7 +258,8 @@ class Roster:
         )
         self._stop_running(victim)
         before = victim.place
-        victim.state = "preempted"
+        victim.state, victim.waits_since = "preempted", self.ledger.now()
+        victim.preemptions += 1
         victim.place = self.waiting.prepend(victim)
         self.ledger.decide(
             Preempted(

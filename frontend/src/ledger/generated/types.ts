@@ -476,7 +476,7 @@ export interface Gap {
   reason: string;
 }
 /**
- * A remark: by whom, and the text.
+ * A remark: by whom, and the text; an engine's own tells which breakpoint was met (``hit``).
  */
 export interface Note {
   type: 'note';
@@ -484,6 +484,24 @@ export interface Note {
   time: number;
   text: string;
   by?: string;
+  hit?: Hit | null;
+}
+/**
+ * Where an engine met a breakpoint, the ``count``-th time: in ``step``, and it ``stops`` there or only marks it.
+ *
+ * Of an event, ``index`` is its place in its step's record (decisions stand before the operation before which they hold) and
+ * ``op`` its number, or that of the operation before which it holds; ``block`` is an operation's, ``request`` whom it served.
+ * Of a request that waits only that is there, and of the state after the step neither.
+ */
+export interface Hit {
+  breakpoint: number;
+  step: number;
+  count: number;
+  stops?: boolean;
+  index?: number | null;
+  op?: number | null;
+  block?: number | null;
+  request?: number | null;
 }
 /**
  * An engine's first words: who it is and what a fold needs to know. Viewers get the same bytes.
@@ -542,8 +560,7 @@ export interface Ack {
   record: number;
 }
 /**
- * What somebody asks of the engine: ``submit``, ``abort``, ``reset_prefix_cache``, ``hold``, ``release``, ``step`` or
- * ``keyframe``.
+ * What somebody asks of the engine: ``submit``, ``abort``, ``hold``, ``step``, ``break`` … (:data:`kvarium_ledger.privacy.COMMANDS`).
  *
  * It is applied between two steps and answered with the same ``id``.
  */
@@ -579,7 +596,9 @@ export interface Answer {
  * The engine's figures of the last second: rates a second, ns of the engine's thread, bytes not yet acknowledged.
  *
  * ``prefix_cache_queries`` and ``…_hits`` are in tokens and since the session's start; see
- * :mod:`kvarium_ledger.hit_statistics`.
+ * :mod:`kvarium_ledger.hit_statistics`. A ``held`` engine takes no step of its own, but goes on to ``run_to`` if that is there.
+ * ``slow`` is the most steps a second that it takes, if there is a most. ``stop`` is what holds it, of its ``breakpoints``. What is
+ * told of its control is told at once when it changes.
  */
 export interface Health {
   type: 'health';
@@ -597,6 +616,21 @@ export interface Health {
   prefix_cache_hits?: number;
   prefix_cache_preempted_queries?: number;
   prefix_cache_preempted_hits?: number;
+  run_to?: number | null;
+  slow?: number | null;
+  stop?: Hit | null;
+  breakpoints?: Breakpoint[];
+}
+/**
+ * What an engine stops at, or only marks: ``when`` its predicate holds for the ``hits``-th time; it has ``count`` times so far.
+ */
+export interface Breakpoint {
+  id: number;
+  when: string;
+  hits?: number;
+  mark?: boolean;
+  enabled?: boolean;
+  count?: number;
 }
 /**
  * The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.

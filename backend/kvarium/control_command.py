@@ -1,0 +1,269 @@
+"""``kvarium ctl SESSION …``: control of an engine that is linked to a server, from the command line."""
+
+import json
+import urllib.error
+import urllib.request
+from getpass import getuser
+from typing import Annotated, Any, Final
+from urllib.parse import quote, urlsplit
+
+import typer
+import typer.core
+
+from kvarium.errors import InvalidValueError, KvariumError
+from kvarium.recording_options import AsJson, say
+
+_SECONDS: Final = 15.0
+_URL: Final = "http://127.0.0.1:8642"
+
+
+class _Commands(typer.core.TyperGroup):
+    """The commands. Who leaves out the session is told where it belongs."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # Any: Typer has its own click, whose types are private.
+        session = ctx.params.get("session")
+        if session in self.commands:
+            raise InvalidValueError(
+                f"{session!r} is a command, and the session comes before it: kvarium ctl latest {session} …"
+            )
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help="Control an engine: hold it, step it, slow it, stop it where something happens. docs/control.md tells it all.\n\n"
+    "kvarium ctl latest hold                          take no more steps\n\n"
+    "kvarium ctl latest step 10                       ten more, and hold\n\n"
+    "kvarium ctl latest run-to 500                    up to step 500, and hold\n\n"
+    "kvarium ctl latest slow 2                        at most two steps a second; slow off: as many as can be\n\n"
+    'kvarium ctl latest break "op:evict owner:r17"    stop before the next step where that is met\n\n'
+    'kvarium ctl latest break "usage>90%" --mark      only mark it in the recording\n\n'
+    "kvarium ctl latest breaks                        what is set, and how often it was met",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Server = Annotated[
+    str,
+    typer.Option("--server", metavar="URL", help="The server that the engine is linked to."),
+]
+
+
+@app.callback()
+def ctl(
+    context: typer.Context,
+    session: Annotated[
+        str,
+        typer.Argument(
+            metavar="SESSION", help="The id of a session with an engine, its beginning, or `latest`."
+        ),
+    ],
+) -> None:
+    """Control an engine."""
+    context.obj = session
+
+
+@app.command()
+def hold(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
+    """Take no more steps, for everybody who watches. A held engine still answers and records."""
+    _do(context, server, as_json, "hold", {}, "held after step {step}")
+
+
+@app.command()
+def release(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
+    """Go on."""
+    _do(context, server, as_json, "release", {}, "goes on after step {step}")
+
+
+@app.command()
+def step(
+    context: typer.Context,
+    steps: Annotated[int, typer.Argument(metavar="[N]", min=1, help="How many.")] = 1,
+    server: Server = _URL,
+    as_json: AsJson = False,
+) -> None:
+    """Take N more steps, and hold."""
+    _do(context, server, as_json, "step", {"steps": steps}, "may take {steps} more after step {step}")
+
+
+@app.command("run-to")
+def run_to(
+    context: typer.Context,
+    step: Annotated[int, typer.Argument(metavar="STEP", min=0, help="A step that has not been made.")],
+    server: Server = _URL,
+    as_json: AsJson = False,
+) -> None:
+    """Go on up to a step, and hold behind it."""
+    _do(context, server, as_json, "run_to", {"step": step}, "runs to step {run_to}, from step {step}")
+
+
+@app.command()
+def slow(
+    context: typer.Context,
+    rate: Annotated[str, typer.Argument(metavar="RATE|off", help="The most steps a second.")],
+    server: Server = _URL,
+    as_json: AsJson = False,
+) -> None:
+    """Take at most RATE steps a second; off: as many as can be."""
+    try:
+        wanted = None if rate == "off" else float(rate)
+    except ValueError:
+        raise InvalidValueError(
+            f"{rate[:100]!r} is no number of steps a second: 0.5, 2, or off for as many as can be"
+        ) from None
+    told = "at most {rate:g} steps a second" if wanted is not None else "as many steps as can be"
+    _do(context, server, as_json, "slow", {"rate": wanted}, told + " after step {step}")
+
+
+@app.command("break")
+def break_(
+    context: typer.Context,
+    when: Annotated[
+        str, typer.Argument(metavar="PREDICATE", help='What to stop at: "op:evict owner:r17", "usage>90%" …')
+    ],
+    mark: Annotated[bool, typer.Option("--mark", help="Mark it in the recording, and do not stop.")] = False,
+    hits: Annotated[int, typer.Option("--hits", min=1, metavar="N", help="Only from the N-th time on.")] = 1,
+    server: Server = _URL,
+    as_json: AsJson = False,
+) -> None:
+    """Stop before the next step where a predicate is met."""
+    from kvarium_ledger.filtering.explaining import caret, explain
+    from kvarium_ledger.filtering.predicates import CONDITIONS, read_predicate
+    from kvarium_ledger.filtering.reading import UnreadableFilterError
+
+    try:
+        read_predicate(when)
+    except UnreadableFilterError as error:
+        raise InvalidValueError(
+            f"{explain(error.fault, 'predicate', CONDITIONS)}\n{caret(when, error.fault)}"
+        ) from None
+    args = {"when": when, "hits": hits, "mark": mark}
+    _do(context, server, as_json, "break", args, "breakpoint {breakpoint} is set after step {step}")
+
+
+Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="As `breaks` tells it.")]
+
+
+@app.command()
+def unbreak(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJson = False) -> None:
+    """Remove a breakpoint."""
+    _do(context, server, as_json, "unbreak", {"breakpoint": id}, "breakpoint {breakpoint} is removed")
+
+
+@app.command()
+def enable(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJson = False) -> None:
+    """Look at a breakpoint again."""
+    _do(context, server, as_json, "enable", {"breakpoint": id}, "breakpoint {breakpoint} is enabled")
+
+
+@app.command()
+def disable(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJson = False) -> None:
+    """Keep a breakpoint, and do not look at it."""
+    _do(context, server, as_json, "disable", {"breakpoint": id}, "breakpoint {breakpoint} is disabled")
+
+
+@app.command()
+def breaks(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
+    """How the engine goes, and its breakpoints with how often each was met."""
+    from kvarium import terminal
+
+    asked = _Server(server)
+    told = asked.ask("GET", f"sessions/{quote(asked.find(context.obj))}/control")
+    if as_json:
+        say(json.dumps(told))
+        return
+    say(_how(told))
+    if told["breakpoints"]:
+        rows = [
+            (
+                str(each["id"]),
+                "mark" if each["mark"] else "stop",
+                "on" if each["enabled"] else "off",
+                f"{each['count']:,} of {each['hits']:,}",
+                terminal.shown(each["when"], 200),
+            )
+            for each in told["breakpoints"]
+        ]
+        say(terminal.table(("id", "does", "is", "met", "when"), rows))
+
+
+def _how(told: dict[str, Any]) -> str:
+    """How an engine goes, in a line."""
+    at = "before its first step" if told["step"] is None else f"at step {told['step']}"
+    if told["stop"] is not None:
+        how = f"stopped by breakpoint {told['stop']['breakpoint']} {at}"
+    elif told["run_to"] is not None:
+        how = f"runs to step {told['run_to']}, {at}"
+    else:
+        how = f"held {at}" if told["held"] else f"runs, {at}"
+    slow = "" if told["slow"] is None else f", at most {told['slow']:g} steps a second"
+    return how + slow + ("" if told["breakpoints"] else "; no breakpoint is set")
+
+
+def _do(
+    context: typer.Context, server: str, as_json: bool, name: str, args: dict[str, Any], told: str
+) -> None:
+    """Ask something of the engine; ``told`` says what it answered."""
+    asked = _Server(server)
+    path = f"sessions/{quote(asked.find(context.obj))}/commands"
+    result = asked.ask("POST", path, {"name": name, "args": args})["result"]
+    say(json.dumps(result) if as_json else told.format(**result))
+
+
+class _Server:
+    """The server at ``url``. Raises :class:`KvariumError` where that is no address."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise InvalidValueError(f"{url[:200]!r} is no server's address: --server {_URL}")
+        self._url = url.rstrip("/")
+        # Whatever proxy the environment names: an engine's server is near.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Its answer. Raises :class:`KvariumError` with its reason."""
+        headers = {"Content-Type": "application/json", "X-Kvarium-By": f"kvarium ctl ({_user()})"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._url}/api/{path}", data, headers, method=method)
+        try:
+            with self._opener.open(request, timeout=_SECONDS) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise KvariumError(_reason(error)) from None
+        except (OSError, ValueError) as error:
+            raise KvariumError(
+                f"no kvarium server answers at {self._url}: {getattr(error, 'reason', error)}"
+            ) from None
+
+    def find(self, name: str) -> str:
+        """The id of the session with an engine that goes by a name."""
+        rows = self.ask("GET", "sessions")["sessions"]
+        linked = [row for row in rows if row["state"] == "live" and row.get("linked")]
+        if name == "latest":
+            if not linked:
+                raise KvariumError(f"no engine is connected to {self._url}")
+            return str(linked[0]["id"])
+        found = [row for row in rows if row["id"].startswith(name)] if name else []
+        if not found:
+            raise KvariumError(f"no session {name[:100]!r} at {self._url}")
+        if len(found) > 1:
+            raise KvariumError(
+                f"{len(found)} sessions at {self._url} begin with {name[:100]!r}: give more of its id"
+            )
+        return str(found[0]["id"])
+
+
+def _user() -> str:
+    try:
+        return getuser()
+    except (OSError, KeyError):
+        return "somebody"
+
+
+def _reason(error: urllib.error.HTTPError) -> str:
+    try:
+        return str(json.load(error)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"the server answers with {error.code}"

@@ -1,0 +1,169 @@
+"""``kvarium ctl`` and what it asks: the real engine held, run to a step, stopped and told; what can't be is one line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kvarium_ledger import codec
+from kvarium_ledger.messages import Answer, Breakpoint, Health
+from kvarium_ledger.records import Control, Hit, Note
+from tests.backend.hand_engine import HandEngine, hello
+from tests.backend.running_server import RunningServer, wait_for
+from tests.backend.server_process import ServerProcess, kvarium, process
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    db = tmp_path_factory.mktemp("control") / "recording.db"
+    options = ("--num-gpu-blocks-override", "128", "--step-ms", "5", "--allow-control")
+    with process("serve", "--port", "0", "--db", str(db), *options) as server:
+        yield server
+
+
+def ctl(server: ServerProcess, *args: str) -> Any:
+    """What is answered, as JSON."""
+    done = kvarium("ctl", "latest", *args, "--server", server.url, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def told(server: ServerProcess) -> Any:
+    with server.http() as http:
+        session = http.get("/api/sessions").json()["sessions"][0]["id"]
+        return http.get(f"/api/sessions/{session}/control").json()
+
+
+def test_it_is_held_run_to_a_step_and_stopped_and_all_of_it_is_recorded(running: ServerProcess) -> None:
+    wait_for(lambda: (told(running).get("step") or 0) > 3)
+    at = ctl(running, "hold")["step"]
+    state = told(running)
+    assert (state["held"], state["run_to"], state["stop"], state["breakpoints"]) == (True, None, None, [])
+    assert ctl(running, "run-to", str(at + 4)) == {"held": True, "run_to": at + 4, "step": at}
+    wait_for(lambda: told(running)["step"] == at + 4 and told(running)["run_to"] is None)
+    passed = kvarium("ctl", "latest", "run-to", str(at), "--server", running.url)
+    assert (passed.returncode, passed.stdout) == (1, "")
+    assert passed.stderr == f"kvarium: step {at} has passed: the engine is at step {at + 4}\n"
+    assert ctl(running, "slow", "2000")["rate"] == 2000
+    assert ctl(running, "break", f"step:{at + 7}") == {"breakpoint": 1, "step": at + 4}
+    assert ctl(running, "break", "op:fill", "--mark", "--hits", "2")["breakpoint"] == 2
+    ctl(running, "release")
+    wait_for(lambda: told(running)["stop"] is not None)
+    state = told(running)
+    assert (state["held"], state["slow"], state["stop"]["step"], state["stop"]["breakpoint"]) == (
+        True,
+        2000,
+        at + 7,
+        1,
+    )
+    assert [each["count"] >= 1 for each in state["breakpoints"]] == [True, True]
+    listed = kvarium("ctl", "latest", "breaks", "--server", running.url).stdout
+    assert f"stopped by breakpoint 1 at step {at + 7}, at most 2000 steps a second\n" in listed
+    assert f"stop  on  1 of 1  step:{at + 7}\n" in listed
+    assert ctl(running, "disable", "2")["enabled"] is False
+    assert ctl(running, "unbreak", "1")["breakpoint"] == 1
+    assert [each["enabled"] for each in ctl(running, "breaks")["breakpoints"]] == [False]
+    assert ctl(running, "slow", "off")["rate"] is None
+    with running.http() as http:
+        session = http.get("/api/sessions").json()["sessions"][0]["id"]
+        wait_for(lambda: len(_records(http, session, Note)) >= 1 and _holds(http, session))
+        assert [each.args for each in _holds(http, session)] == [{"breakpoint": 1, "step": at + 7}]
+        names = [each.name for each in _records(http, session, Control)]
+        assert names[:3] == ["hold", "run_to", "run_to"]
+        landmarks = http.get(f"/api/sessions/{session}/landmarks").json()["landmarks"]
+        marks = [each for each in landmarks if each["kind"] == "note"]
+        assert (at + 7, f"breakpoint 1: step:{at + 7}") in [(each["step"], each["message"]) for each in marks]
+
+
+def _records(http: Any, session: str, kind: Any) -> list[Any]:
+    frames = codec.unpack(http.get(f"/api/sessions/{session}/frames?after=-1").content)
+    return [found for frame in frames if isinstance(found := codec.open_frame(frame), kind)]
+
+
+def _holds(http: Any, session: str) -> list[Control]:
+    return [each for each in _records(http, session, Control) if each.asked_by.startswith("breakpoint")]
+
+
+def test_a_predicate_that_can_not_be_read_is_shown_with_a_mark_below_it(running: ServerProcess) -> None:
+    done = kvarium("ctl", "latest", "break", "op:evcit owner:r17", "--server", running.url)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "kvarium: the predicate can't be read at character 4: there is no operation 'evcit'; did you mean evict?\n"
+        "  op:evcit owner:r17\n"
+        "     ^^^^^\n"
+    )
+    with running.http() as http:
+        fault = http.get("/api/predicate", params={"when": "op:evcit"}).json()["fault"]
+        assert (fault["at"], fault["end"], fault["why"], fault["nearest"]) == (3, 8, "name", "evict")
+        assert http.get("/api/predicate", params={"when": "op:evict or usage>90%"}).json() == {"fault": None}
+        session = http.get("/api/sessions").json()["sessions"][0]["id"]
+        body = {"name": "break", "args": {"when": "usage"}}
+        refused = http.post(f"/api/sessions/{session}/commands", json=body)
+        assert (refused.status_code, refused.json()["detail"]) == (
+            422,
+            "the predicate can't be read at character 1: usage is compared: usage>0.9",
+        )
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("latest", "hold", "--server", "ftp://x"), "'ftp://x' is no server's address"),
+        (
+            ("latest", "hold", "--server", "http://127.0.0.1:9"),
+            "no kvarium server answers at http://127.0.0.1:9: ",
+        ),
+        (("latest", "slow", "fast"), "'fast' is no number of steps a second: 0.5, 2, or off"),
+        (
+            ("hold", "latest"),
+            "'hold' is a command, and the session comes before it: kvarium ctl latest hold …",
+        ),
+    ],
+)
+def test_what_can_not_be_asked_is_one_line(args: tuple[str, ...], message: str) -> None:
+    done = kvarium("ctl", *args)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("kvarium: ")
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_an_engine_or_its_leave_the_reason_is_told(server: RunningServer) -> None:
+    url = f"http://127.0.0.1:{server.port}"
+    done = kvarium("ctl", "latest", "hold", "--server", url)
+    assert done.stderr == f"kvarium: no engine is connected to {url}\n"
+    with server.engine(hello(allow_control=False)) as engine:
+        for args in (("hold",), ("break", "op:evict"), ("slow", "2")):
+            done = kvarium("ctl", "latest", *args, "--server", url)
+            assert done.returncode == 1
+            assert (
+                done.stderr == f"kvarium: this engine does not allow control ({args[0]}): it was started so\n"
+            )
+        done = kvarium("ctl", "x" * 8, "hold", "--server", url)
+        assert done.stderr == f"kvarium: no session 'xxxxxxxx' at {url}\n"
+        session = engine.hello.session
+    wait_for(lambda: server.http.get(f"/api/sessions/{session}/control").status_code == 409)
+
+
+def test_how_an_engine_goes_is_what_it_said_last(server: RunningServer, engine: HandEngine) -> None:
+    path = f"/sessions/{engine.hello.session}/control"
+    assert server.get(path)["breakpoints"] == []
+    hit = Hit(breakpoint=3, step=7, count=2, stops=True, index=4, op=90, block=5, request=1)
+    found = Breakpoint(id=3, when="op:evict", hits=2, count=2)
+    engine.send([codec.seal(Health(time=5, held=True, slow=0.5, stop=hit, breakpoints=[found]))])
+    wait_for(lambda: server.get(path)["held"])
+    state = server.get(path)
+    assert (state["allowed"], state["slow"], state["run_to"]) == (True, 0.5, None)
+    assert state["stop"]["index"] == 4
+    assert state["breakpoints"] == [
+        {"id": 3, "when": "op:evict", "hits": 2, "mark": False, "enabled": True, "count": 2}
+    ]
+    engine.answer = lambda command: Answer(id=command.id, result={"breakpoint": 4, "step": 1})
+    body = {"name": "break", "args": {"when": "op:evict", "mark": True}}
+    assert server.http.post(f"/api{path.removesuffix('/control')}/commands", json=body).status_code == 200
+
+
+def test_an_unknown_session_has_no_control(server: RunningServer, tmp_path: Path) -> None:
+    assert server.http.get("/api/sessions/nobody/control").status_code == 404
