@@ -305,7 +305,7 @@ def stand_by(options: Options, terminal: int) -> int:
     of standard input then has, as JSON, the address and the token to connect with. Without one there is nothing to do.
     """
     logging.basicConfig(level=logging.WARNING, format=_LOG)
-    return _guarded(lambda: _stand_by(options, terminal))
+    return guarded(lambda: _stand_by(options, terminal))
 
 
 def _stand_by(options: Options, terminal: int) -> None:
@@ -330,7 +330,7 @@ def _stand_by(options: Options, terminal: int) -> None:
 def run(options: Options) -> int:
     """Run an engine; returns the exit status. Whatever goes wrong is told in one line: 2 is a wrong option or backend."""
     logging.basicConfig(level=logging.WARNING, format=_LOG)
-    return _guarded(lambda: Process(options).run())
+    return guarded(lambda: Process(options).run())
 
 
 _LOG = "engine: %(message)s"
@@ -339,7 +339,8 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a disk or a file that is full says: no fault of the engine's."""
 
 
-def _guarded(body: Callable[[], None]) -> int:
+def guarded(body: Callable[[], None]) -> int:
+    """Carry ``body`` out; the exit status. What goes wrong is told in one line: 2 is a wrong option or backend."""
     try:
         body()
     except UsageError as error:

@@ -389,8 +389,8 @@ class Ledger:
         """A command was carried out, or refused, between two steps."""
         self.sink(SealedControl(self.now(), id, name, args, asked_by, error))
 
-    def note(self, text: str, by: str, hit: Hit) -> None:
-        """A breakpoint was met in the last step."""
+    def note(self, text: str, by: str = "", hit: Hit | None = None) -> None:
+        """A remark behind the last step, and by whom; of a breakpoint that it met, ``hit``."""
         self.sink(Note(record=-1, time=self.now(), text=text, by=by, hit=hit))
 
     def keyframe(self, keyframe: Keyframe) -> None:
