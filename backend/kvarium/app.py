@@ -21,6 +21,7 @@ from kvarium.api import (
     lanes,
     live,
     pages,
+    scenarios,
     sessions,
     sql,
     why,
@@ -29,6 +30,7 @@ from kvarium.api.refusals import known_parameters, tell_in_sentences
 from kvarium.hub import Hub
 from kvarium.recording.database import Database
 from kvarium.recording.retention import KEEP_ALL, Retention
+from kvarium.scenarios import Scenarios
 from kvarium.security import Security, is_loopback
 from kvarium.workplace import remove_abandoned
 
@@ -54,6 +56,7 @@ class Application:
     ) -> None:
         self.database = database
         self.hub: Hub | None = None
+        self.scenarios = Scenarios(engine_token)
 
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -74,6 +77,7 @@ class Application:
             openapi_url="/api/openapi.json",
         )
         app.state.engine_token = engine_token
+        app.state.scenarios = self.scenarios
         app.state.sql_running = set[str]()
         app.state.why_running = set[object]()
         # Whoever reaches a server that others can watch could remove its sessions.
@@ -87,6 +91,7 @@ class Application:
             keeping,
             importing,
             commands,
+            scenarios,
             sql,
             why,
             engine,

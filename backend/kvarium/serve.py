@@ -133,6 +133,7 @@ class _Run:
             allow_changes=options.allow_changes,
             retention=options.retention,
         )
+        self._application.scenarios.url = f"ws://{self._address}/api/engine"
         self._server = _Server(server_config(self._application))
         self._engine: EngineProcess | None = None
         self._status = 0
@@ -156,7 +157,7 @@ class _Run:
                 await asyncio.sleep(0.01)
             return await self._serve(serving)
         finally:
-            await self._stop_engine()
+            await asyncio.gather(self._stop_engine(), self._application.scenarios.stop())
             if self._application.hub is not None:
                 self._application.hub.cancel_exports()
             self._server.should_exit = True
