@@ -69,6 +69,7 @@ class Process:
         """Steps that were scheduled; those that only record what was done between two are not among them."""
         self._signals: Counter[int] = Counter()
         self.link: Link | None = None
+        self.meter: HealthMeter | None = None
         self.workload = _workload(options, self.resolved)
         runner, self.resolved = make_runner(options, self.resolved, _say)
         ledger = Ledger(self._sink)
@@ -179,11 +180,11 @@ class Process:
 
     def _loop(self, began: float) -> None:
         engine, workload, control, link = self.engine, self.workload, self.steering.control, self.link
-        meter = HealthMeter(engine, link) if link is not None else None
+        meter = self.meter = HealthMeter(engine, link) if link is not None else None
         steps, duration = self.options.steps, self.options.duration
         while self.stop_reason is None:
             if link is not None:
-                self._obey(link, meter)
+                self._obey(link)
                 control.breakpoints.look()
                 if link.rejected is not None:
                     self.stop_reason = "the backend refused this engine"
@@ -218,7 +219,7 @@ class Process:
                 if meter is not None:
                     meter.stepped()
 
-    def _obey(self, link: Link, meter: HealthMeter | None) -> None:
+    def _obey(self, link: Link) -> None:
         """Carry out what was asked since the last step; how the engine goes then is told before the answer."""
         while True:
             try:
@@ -226,8 +227,8 @@ class Process:
             except queue.Empty:
                 break
             answer = self.steering.carry_out(command)
-            if meter is not None:
-                meter.tell(self.steering.control)
+            if self.meter is not None:
+                self.meter.tell(self.steering.control)
             link.answer(answer)
         if link.keyframe_wanted.is_set():
             link.keyframe_wanted.clear()
