@@ -20,6 +20,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]
     db = tmp_path_factory.mktemp("control") / "recording.db"
     options = ("--num-gpu-blocks-override", "128", "--step-ms", "5", "--allow-control")
     with process("serve", "--port", "0", "--db", str(db), *options) as server:
+        server.wait_ready().wait_line("engine linked")
         yield server
 
 
