@@ -22,6 +22,7 @@ import './styles/palette.css';
 import './styles/text.css';
 import './styles/playground.css';
 import './styles/tour.css';
+import './styles/control.css';
 import './styles/sessions.css';
 import './styles/sql.css';
 import './styles/rectangle.css';

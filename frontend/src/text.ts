@@ -10,6 +10,7 @@ import { map, mapKey, queue, runs, states } from './wording/blocks';
 import { colouring, order } from './wording/colouring';
 import { commands, keys } from './wording/commands';
 import { compare } from './wording/compare';
+import { control } from './wording/control';
 import { decisions, describe, events } from './wording/events';
 import { filter } from './wording/filter';
 import { footer } from './wording/footer';
@@ -54,6 +55,7 @@ export const text = {
   },
   bar,
   engine,
+  control,
   light,
   states,
   mapKey,

@@ -4,6 +4,7 @@
  */
 
 import { text } from '../text';
+import { goToStop, showBreakpoints, stop } from './breakpoints';
 import {
   changePace,
   follow,
@@ -110,6 +111,22 @@ const ALL: readonly Command[] = [
     run: () => void stepEngine(),
     needsServer: true,
     unless: () => (canControl.peek() ? null : why.noControl),
+  },
+  {
+    id: 'breakpoints',
+    keys: ['b'],
+    group: 'engine',
+    run: () => showBreakpoints(),
+    needsServer: true,
+    unless: () => (canControl.peek() ? null : why.noControl),
+  },
+  {
+    id: 'stopEvent',
+    keys: [],
+    group: 'engine',
+    run: () => void goToStop(stop.peek()!),
+    needsServer: true,
+    unless: () => (stop.peek() === null ? why.notStopped : null),
   },
   {
     id: 'resetCache',

@@ -1,6 +1,7 @@
 /** Control of the engine itself, apart from the view's transport: only where the engine allows it. */
 
 import { computed, effect, signal } from '@preact/signals';
+import type { Health } from '../ledger/generated/types';
 import { text } from '../text';
 import { health, hello, isLive, link, status } from './ledger';
 import { say } from './remark';
@@ -27,15 +28,17 @@ interface Wish {
   readonly contradicted: boolean;
 }
 const asked = signal<Wish | null>(null);
+/** Does it take no step of its own, nor go on to one that was asked for? */
+const holds = ({ held, run_to }: Health): boolean => (held ?? false) && (run_to ?? null) === null;
 effect(() => {
   const told = health.value;
   const wish = asked.peek();
   if (wish === null || told?.time === wish.told) return;
-  const isOver = told === null || told.held === wish.held || wish.contradicted;
+  const isOver = told === null || holds(told) === wish.held || wish.contradicted;
   asked.value = isOver ? null : { ...wish, told: told.time, contradicted: true };
 });
 export const held = computed(
-  () => link.value === 'open' && (asked.value?.held ?? health.value?.held ?? false),
+  () => link.value === 'open' && (asked.value?.held ?? (health.value !== null && holds(health.value))),
 );
 export const engineError = signal<string | null>(null);
 /** Has the engine a prefix cache that can be reset? */

@@ -8,6 +8,7 @@ import { current, lookForNewcomer } from '../store/sessions';
 import { sizeStyle } from '../store/sizes';
 import { text } from '../text';
 import { Bar } from './Bar';
+import { Breakpoints } from './Breakpoints';
 import { Centre } from './Centre';
 import { CommandPalette } from './CommandPalette';
 import { Footer } from './Footer';
@@ -61,6 +62,7 @@ export function App() {
       <KeysOverlay />
       <CommandPalette />
       <ShareField />
+      <Breakpoints />
       <Tour />
     </div>
   );

@@ -1,5 +1,6 @@
 /** What can be asked of the engine itself, apart from the transport of the view. */
 
+import { breakpoints, goToStop, showBreakpoints, stop, whenOf } from '../store/breakpoints';
 import {
   canControl,
   canReset,
@@ -10,7 +11,10 @@ import {
   resetPrefixCache,
   stepEngine,
 } from '../store/engine';
+import { health } from '../store/ledger';
 import { text } from '../text';
+
+const { control } = text;
 
 function ResetCache() {
   if (!canReset.value) return null;
@@ -47,9 +51,31 @@ export function EngineControl() {
     );
   }
   const isHeld = held.value;
+  const hit = isHeld ? stop.value : null;
+  const { run_to: to, slow } = health.value ?? {};
+  const runs = to !== undefined && to !== null;
   return (
     <div class={`engine ${isHeld ? 'held' : ''}`} role="toolbar" aria-label={text.keys.groups.engine}>
-      <span class="word">{isHeld ? text.bar.engineHeld : text.bar.engineRuns}</span>
+      {hit === null ? (
+        <span class="word">
+          {runs ? control.runsTo(to) : isHeld ? text.bar.engineHeld : text.bar.engineRuns}
+        </span>
+      ) : (
+        <button
+          type="button"
+          class="word stop"
+          title={control.stoppedTitle(hit, whenOf(hit))}
+          onClick={() => void goToStop(hit)}
+        >
+          {control.stopped(hit)}
+          <span class="num">{control.stoppedAt(hit)}</span>
+        </button>
+      )}
+      {slow !== undefined && slow !== null && (
+        <span class="num" title={control.slowTitle}>
+          {control.slow(slow)}
+        </span>
+      )}
       <button
         type="button"
         title={isHeld ? text.bar.releaseTitle : text.bar.holdTitle}
@@ -64,6 +90,16 @@ export function EngineControl() {
           <kbd>⇧↵</kbd>
         </button>
       )}
+      <button
+        type="button"
+        class="breaks"
+        title={`${control.openTitle(breakpoints.value.length)} (b)`}
+        aria-label={text.commands.breakpoints}
+        onClick={() => showBreakpoints()}
+      >
+        <span aria-hidden="true">●</span>
+        <span class="num">{breakpoints.value.length > 0 ? breakpoints.value.length : ''}</span>
+      </button>
       <ResetCache />
       {engineError.value !== null && <span class="error">{engineError.value}</span>}
     </div>

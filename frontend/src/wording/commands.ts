@@ -21,6 +21,8 @@ export const commands = {
   go: 'Go to a step, operation, record or time',
   hold: 'Hold or release the engine',
   stepEngine: 'Let a held engine do one step',
+  breakpoints: 'Where the engine stops: breakpoints, run to a step, slow motion',
+  stopEvent: 'Go to the event at which the engine stopped',
   resetCache: 'Reset the prefix cache',
   tables: 'Block tables',
   scheduler: 'Scheduler',

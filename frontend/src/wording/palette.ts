@@ -22,6 +22,7 @@ export const palette = {
   go: (to: string) => `Go to ${to}`,
   why: {
     noSession: 'open a session first',
+    notStopped: 'no breakpoint holds the engine',
     noControl: 'the engine behind this session does not take commands',
     noCache: 'there is no prefix cache to reset',
     noChange: 'select a block or a request first',

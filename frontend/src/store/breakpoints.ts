@@ -1,0 +1,142 @@
+/** Where the engine stops: what is set, as the engine tells it, what is typed, and what a stop selects. */
+
+import { computed, effect, signal } from '@preact/signals';
+import { type Completion, complete, type Offer, type Offered } from '../filter/complete';
+import type { Field } from '../filter/filter';
+import type { Breakpoint, Hit } from '../ledger/generated/types';
+import { text } from '../text';
+import { ask, canControl } from './engine';
+import { filterOfSame, goToEvent, selectedEvent } from './eventSteps';
+import { renderNow } from './layout';
+import { findEvent, health, link, position } from './ledger';
+import { say } from './remark';
+import { selection, selectRequest } from './selection';
+import { apiUrl, current } from './sessions';
+
+export const breakpointsShown = signal(false);
+export const breakpoints = computed<readonly Breakpoint[]>(() =>
+  link.value === 'open' ? (health.value?.breakpoints ?? []) : [],
+);
+/** What holds the engine; null: no breakpoint does. */
+export const stop = computed<Hit | null>(() => (link.value === 'open' ? (health.value?.stop ?? null) : null));
+
+export function whenOf(hit: Hit): string {
+  return breakpoints.peek().find(({ id }) => id === hit.breakpoint)?.when ?? '';
+}
+
+// -- what is typed --------------------------------------------------------------------------------------------------------
+
+interface Fault {
+  readonly at: number;
+  readonly end: number;
+  readonly message: string;
+}
+
+export const typedPredicate = signal('');
+/** What the server says of it: its reader is the engine's own. */
+export const predicateFault = signal<Fault | null>(null);
+let asking = 0;
+
+/** Ask whether it can be read; the last question counts. */
+async function check(when: string): Promise<Fault | null> {
+  const asked = ++asking;
+  if (when.trim() === '') {
+    predicateFault.value = null;
+    return null;
+  }
+  try {
+    const response = await fetch(apiUrl(`predicate?when=${encodeURIComponent(when)}`));
+    const { fault } = (await response.json()) as { fault: Fault | null };
+    if (asked === asking) predicateFault.value = fault;
+    return fault;
+  } catch {
+    return null;
+  }
+}
+
+export function typePredicate(when: string): void {
+  typedPredicate.value = when;
+  void check(when);
+}
+
+/** Of what is selected: the event, else the block or the request. */
+function suggested(): string {
+  const row = selectedEvent.peek();
+  if (row !== null) {
+    const parts = (['kind', 'block'] as const).map((same) => filterOfSame(row, same));
+    if (parts[1] === null) parts[1] = filterOfSame(row, 'request');
+    return parts.filter((each) => each !== null).join(' ');
+  }
+  const { block, request } = selection.peek();
+  return block !== null ? `block:${block}` : request !== null ? `owner:r${request}` : '';
+}
+
+/** Open the list, with a predicate for `when`, or for what is selected where nothing else is typed. */
+export function showBreakpoints(when?: string): void {
+  renderNow(() => {
+    if (when !== undefined || typedPredicate.peek() === '') typePredicate(when ?? suggested());
+    breakpointsShown.value = true;
+  });
+}
+
+const CONDITIONS = Object.keys(text.control.conditions);
+const ELSEWHERE: ReadonlySet<Field> = new Set(['record', 'time']);
+
+/** What may stand where the caret is: what may in a filter, but what an engine does not know, and its own conditions. */
+export function completePredicate(typed: string, caret: number, offered: Offered): Completion {
+  const found = complete(typed, caret, { ...offered, recent: [] });
+  if (found.field !== null) return found;
+  const word = typed.slice(found.from, caret).toLowerCase();
+  const own = CONDITIONS.filter((each) => each.startsWith(word)).map(
+    (insert): Offer => ({ insert, kind: 'field', field: null, count: null }),
+  );
+  const fields = found.offers.filter(({ field }) => field === null || !ELSEWHERE.has(field));
+  return { ...found, offers: [...fields, ...own] };
+}
+
+// -- what is asked of the engine ------------------------------------------------------------------------------------------
+
+async function asked(name: string, args: Record<string, unknown>): Promise<boolean> {
+  if (!canControl.peek()) return false;
+  const answer = await ask(name, args);
+  if ('error' in answer) say(answer.error, true);
+  return 'result' in answer;
+}
+
+export async function setBreakpoint(hits: number, mark: boolean): Promise<void> {
+  const when = typedPredicate.peek().trim();
+  if (when === '' || (await check(when)) !== null) return;
+  if (await asked('break', { when, hits, mark })) typePredicate('');
+}
+
+export const removeBreakpoint = (breakpoint: number): Promise<boolean> => asked('unbreak', { breakpoint });
+export const enableBreakpoint = (breakpoint: number, enabled: boolean): Promise<boolean> =>
+  asked(enabled ? 'enable' : 'disable', { breakpoint });
+export const runTo = (step: number): Promise<boolean> => asked('run_to', { step });
+export const slowDown = (rate: number | null): Promise<boolean> => asked('slow', { rate });
+
+// -- what a stop selects --------------------------------------------------------------------------------------------------
+
+/** Select the event at which the engine stopped, and go there. */
+export async function goToStop(hit: Hit): Promise<void> {
+  const filter = `step:${hit.step}`;
+  if (hit.index === undefined || hit.index === null) {
+    if (hit.request !== undefined && hit.request !== null) selectRequest(hit.request);
+    return;
+  }
+  const first = await findEvent(filter, 'later', { record: 0, index: 0 });
+  if ('fault' in first || first.row === null) return;
+  const found = await findEvent(filter, 'later', { record: first.row.record, index: hit.index });
+  if (!('fault' in found) && found.row !== null) goToEvent(found.row);
+}
+
+let seen = '';
+effect(() => {
+  const hit = stop.value;
+  const session = current.value?.id ?? '';
+  const now = hit === null ? '' : `${session} ${hit.breakpoint} ${hit.step} ${hit.count}`;
+  if (now === seen) return;
+  seen = now;
+  // Who looks at something else is not taken away from it.
+  if (hit !== null && position.peek().mode === 'follow') void goToStop(hit);
+});

@@ -1,0 +1,118 @@
+"""Breakpoints on the page: typed and explained, listed, met; the engine stops, red, and what it stopped at is selected."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.backend.server_process import ServerProcess
+from tests.e2e.conftest import Pages
+from tests.e2e.page import becomes, ready, release, until
+
+pytestmark = pytest.mark.e2e
+
+
+def control(server: ServerProcess) -> Any:
+    with server.http() as http:
+        session = http.get("/api/sessions").json()["sessions"][0]["id"]
+        return http.get(f"/api/sessions/{session}/control").json()
+
+
+def open_dialog(page: Page) -> None:
+    page.keyboard.press("b")
+    expect(page.get_by_role("dialog", name="Where the engine stops")).to_be_visible()
+    expect(page.get_by_label("Stop when")).to_be_focused()
+
+
+def close_dialog(page: Page) -> None:
+    dialog = page.get_by_role("dialog", name="Where the engine stops")
+    page.get_by_role("heading", name="Where the engine stops").click()
+    expect(dialog.get_by_role("listbox")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_a_predicate_is_explained_and_set_and_the_engine_stops_with_its_event_selected(
+    live: ServerProcess, open_page: Pages
+) -> None:
+    page = open_page(live.url)
+    ready(page)
+    until(page, "window.kvarium.position().mode === 'follow' && window.kvarium.position().step > 2")
+    open_dialog(page)
+    field = page.get_by_label("Stop when")
+    field.fill("op:evcit owner:r1 ")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("heading", name="Where the engine stops").click()
+    wrong = page.locator(".breakpoints .fault")
+    expect(wrong).to_contain_text("At character 4: ")
+    expect(wrong).to_contain_text("there is no operation 'evcit'; did you mean evict?")
+    expect(wrong.locator("u")).to_have_text("evcit")
+    field.fill("usage>")
+    expect(page.get_by_role("dialog").get_by_role("option", name="usage>")).to_have_count(1)
+    field.fill("op:allocate cause:prefill")
+    expect(field).to_have_attribute("aria-invalid", "false")
+    page.get_by_role("button", name="set", exact=True).click()
+    entry = page.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+    expect(entry).to_contain_text("op:allocate cause:prefill")
+    bar = page.get_by_role("toolbar", name="The engine")
+    expect(bar).to_contain_text("engine stopped by breakpoint 1", timeout=60_000)
+    expect(page.locator(".engine.held")).to_be_visible()
+    close_dialog(page)
+    stop = control(live)["stop"]
+    assert (stop["breakpoint"], stop["stops"]) == (1, True)
+    until(page, "op => window.kvarium.position().operation === op", stop["op"])
+    assert page.evaluate("window.kvarium.position().step") == stop["step"]
+    becomes(page, lambda: page.locator(".engine.held").count(), 1)
+    # Held: what follows comes only when it is let go, and is met again.
+    page.get_by_role("button", name="Where the engine stops").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    entry.get_by_role("checkbox").uncheck()
+    becomes(page, lambda: control(live)["breakpoints"][0]["enabled"], False)
+    entry.get_by_role("button", name="Remove op:allocate cause:prefill").click()
+    expect(page.get_by_role("dialog")).to_contain_text("None is set.")
+    close_dialog(page)
+    release(page)
+    until(page, "step => window.kvarium.position().lastStep > step", stop["step"])
+
+
+def test_the_engine_runs_to_a_step_and_is_slowed_from_the_dialog(
+    live: ServerProcess, open_page: Pages
+) -> None:
+    page = open_page(live.url)
+    ready(page)
+    until(page, "window.kvarium.position().lastStep > 2")
+    open_dialog(page)
+    rate = page.get_by_label("Steps a second")
+    rate.fill("30")
+    page.get_by_role("button", name="limit", exact=True).click()
+    bar = page.get_by_role("toolbar", name="The engine")
+    expect(bar).to_contain_text("≤ 30 steps/s")
+    goal = page.evaluate("window.kvarium.position().lastStep") + 200
+    page.get_by_label("Run to step").fill(str(goal))
+    page.get_by_role("button", name="run", exact=True).click()
+    expect(bar).to_contain_text(f"engine runs to step {goal}")
+    page.get_by_role("button", name="no limit").click()
+    expect(bar).not_to_contain_text("steps/s")
+    expect(bar).to_contain_text("engine held", timeout=120_000)
+    assert control(live)["step"] == goal
+    close_dialog(page)
+    release(page)
+
+
+def test_what_is_selected_is_what_a_breakpoint_is_offered_for(live: ServerProcess, open_page: Pages) -> None:
+    page = open_page(live.url)
+    ready(page)
+    until(page, "window.kvarium.position().lastStep > 2")
+    page.evaluate("window.kvarium.select({ block: 42 })")
+    open_dialog(page)
+    expect(page.get_by_label("Stop when")).to_have_value("block:42")
+    page.get_by_label("only mark").check()
+    page.get_by_label("from hit").fill("2")
+    page.get_by_role("button", name="set", exact=True).click()
+    entry = page.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+    expect(entry).to_contain_text("block:42")
+    expect(entry).to_contain_text("marks")
+    expect(entry).to_contain_text("counts from 2")
+    entry.get_by_role("button", name="Remove block:42").click()
+    expect(page.get_by_role("dialog")).to_contain_text("None is set.")
+    close_dialog(page)
