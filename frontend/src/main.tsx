@@ -27,6 +27,7 @@ import './styles/sessions.css';
 import './styles/sql.css';
 import './styles/rectangle.css';
 import './styles/memory.css';
+import './styles/captions.css';
 
 startTheme();
 startColouring();

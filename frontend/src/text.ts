@@ -1,10 +1,11 @@
 /**
- * Every word that the page says, a file of `wording/` for each thing that it says them of, so that another language is one more
- * folder like that one.
+ * Every word that the page says, a file of `wording/` for each thing that it says them of. Another language is a folder there
+ * with the same files (`wording/vi`); of what it does not have, the English words stay.
  *
  * Names of operations, causes and states are the field's own and the ledger's; they stay as they are in any language.
  */
 
+import { language } from './language';
 import { bar, engine, light } from './wording/bar';
 import { map, mapKey, queue, runs, states } from './wording/blocks';
 import { colouring, order } from './wording/colouring';
@@ -21,6 +22,7 @@ import { palette, share } from './wording/palette';
 import { playground } from './wording/playground';
 import { rectangle } from './wording/rectangle';
 import { beams, ending, odds, said } from './wording/said';
+import { scenarios } from './wording/scenarios';
 import { scheduler, tables, waiting } from './wording/scheduling';
 import { exporting, formats, removal, sessions, stage, transfers } from './wording/sessions';
 import { sizes } from './wording/sizes';
@@ -29,8 +31,9 @@ import { timeline } from './wording/timeline';
 import { tour } from './wording/tour';
 import { go, landmarks, pace, transport } from './wording/transport';
 import { tree } from './wording/tree';
+import { vietnamese } from './wording/vi';
 
-export const text = {
+export const english = {
   product: 'kvarium',
   panels: {
     tables: 'tables',
@@ -82,6 +85,7 @@ export const text = {
   keysAndValues,
   said,
   playground,
+  scenarios,
   odds,
   ending,
   beams,
@@ -102,3 +106,9 @@ export const text = {
   tour,
   share,
 } as const;
+
+export type English = typeof english;
+
+/** The words in the language of this page. */
+export const text: English =
+  language === 'vi' ? ({ ...english, ...vietnamese } as unknown as English) : english;

@@ -88,6 +88,8 @@ export const request = signal<RequestAnswer | null>(null);
 export const requests = signal<ReadonlyMap<number, RequestAnswer>>(new Map());
 export const series = signal<Buckets | null>(null);
 export const landmarks = signal<readonly Landmark[] | null>(null);
+/** All notes of the session, by their steps. */
+export const notes = signal<readonly Landmark[] | null>(null);
 export const lanes = signal<LanesAnswer | null>(null);
 /** The whole session in small. */
 export const overview = signal<Buckets | null>(null);
@@ -215,6 +217,7 @@ function showLists(view: View): void {
   take(inside, view.rectangle);
   take(series, view.series);
   take(landmarks, view.landmarks);
+  take(notes, view.notes);
   take(lanes, view.lanes);
   take(overview, view.overview);
 }
@@ -267,6 +270,7 @@ function laidOver(before: View, view: View): View {
     requests: view.requests ?? before.requests,
     series: view.series ?? before.series,
     landmarks: view.landmarks ?? before.landmarks,
+    notes: view.notes ?? before.notes,
     lanes: view.lanes ?? before.lanes,
     overview: view.overview ?? before.overview,
   };
@@ -375,6 +379,7 @@ function forget(): void {
     request,
     series,
     landmarks,
+    notes,
     lanes,
     overview,
     token,

@@ -9,6 +9,7 @@ import { sizeStyle } from '../store/sizes';
 import { text } from '../text';
 import { Bar } from './Bar';
 import { Breakpoints } from './Breakpoints';
+import { Caption } from './Caption';
 import { Centre } from './Centre';
 import { CommandPalette } from './CommandPalette';
 import { Footer } from './Footer';
@@ -49,6 +50,7 @@ export function App() {
       <div class="banners">
         <Alarm />
         <Banners />
+        <Caption />
       </div>
       <main class={`work${left.value === 'playground' ? ' writing' : ''}`}>
         <Left />

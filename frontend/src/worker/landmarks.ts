@@ -113,6 +113,11 @@ export class Landmarks {
     return this.list.some(({ kind, record, step }) => kind === 'gap' && record > from && step < end);
   }
 
+  /** All of a kind that is listed, by their steps. */
+  ofKind(kind: ListedKind): readonly Landmark[] {
+    return this.list.filter((each) => each.kind === kind);
+  }
+
   /** Those that are listed of the steps from `from` (included) to `to` (excluded). */
   between(from: number, to: number): readonly Landmark[] {
     const found = this.list.filter(({ step }) => step >= from - 1 && step < to);

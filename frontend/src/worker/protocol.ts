@@ -164,6 +164,8 @@ export interface View {
   readonly series: Buckets | null;
   /** The landmarks that are listed one by one, of the part of the timeline that is wanted. */
   readonly landmarks: readonly Landmark[] | null;
+  /** All notes of the session; null: the page has them. */
+  readonly notes: readonly Landmark[] | null;
   /** What each request did in that part. */
   readonly lanes: LanesAnswer | null;
   /** The whole session in small. */

@@ -13,6 +13,7 @@ import { schedulerAnswer } from './answers/scheduler';
 import { tablesAnswer } from './answers/tables';
 import { treeAnswer } from './answers/tree';
 import { findEvent } from './find';
+import type { Landmark } from './landmarks';
 import { Lineage } from './lineage';
 import { Listing } from './listing';
 import { MapView } from './mapView';
@@ -64,6 +65,8 @@ export class Publisher {
   /** null: nobody looks at it. */
   private tree: Tree | null = null;
   private readonly timeline: Timeline;
+  /** The version of the landmarks whose notes the page has. */
+  private noted = -1;
   private seekingChange: { direction: 1 | -1; step: number | null } | null = null;
   private lastView = 0;
   private forced = true;
@@ -182,6 +185,14 @@ export class Publisher {
     return this.workOnChange(looking) || looking || more;
   }
 
+  /** The notes, where they are others than the page was told last. */
+  private notes(): readonly Landmark[] | null {
+    const { landmarks } = this.session;
+    if (landmarks.version === this.noted) return null;
+    this.noted = landmarks.version;
+    return landmarks.ofKind('note');
+  }
+
   /** The next view is wanted at once. */
   hurry(): void {
     this.forced = true;
@@ -280,6 +291,7 @@ export class Publisher {
       rectangle: this.rectangle.answer(fold, wants.rectangle, this.map, now),
       marked: request !== null ? blocksOf(fold, selection) : null,
       ...timeline,
+      notes: this.notes(),
     };
     this.forced = false;
     this.lastView = now;

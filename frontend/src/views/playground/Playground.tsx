@@ -17,6 +17,7 @@ import {
 } from '../../store/playground';
 import { text } from '../../text';
 import { Field } from './Fields';
+import { Lessons } from './Lessons';
 import { Sampling, Unfold, useUnfolded } from './Sampling';
 import { SentCard } from './SentCard';
 
@@ -216,6 +217,7 @@ export function Playground() {
           {words.held}
         </p>
       )}
+      <Lessons />
       {(live || list.length > 0) && (
         <div class="head divider">
           <h2>{words.sent}</h2>

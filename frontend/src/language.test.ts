@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import { chosen } from './language';
+import { english } from './text';
+import { captionOf, LESSONS, titleOf, toldOf, valuesOf } from './wording/lessons';
+import { vietnamese } from './wording/vi';
+
+test('a language is that of the address, else the kept one, else the first of the browser’s that is ours', () => {
+  expect(chosen('vi', 'en', ['en'])).toBe('vi');
+  expect(chosen('de', 'vi', ['en'])).toBe('vi');
+  expect(chosen(null, null, ['fr-CA', 'vi-VN', 'en'])).toBe('vi');
+  expect(chosen(null, null, ['fr', 'de'])).toBe('en');
+  expect(chosen(null, 'nonsense', [])).toBe('en');
+});
+
+/** Every text of a part of the catalogue by its path; those that are made have their arguments filled in by marks. */
+function texts(part: unknown, path: string, found: Map<string, string>): Map<string, string> {
+  if (typeof part === 'string') found.set(path, part);
+  else if (typeof part === 'function') {
+    const marks = Array.from({ length: part.length }, (_, i) => `⟨${i}⟩`);
+    found.set(path, String((part as (...args: unknown[]) => unknown)(...marks)));
+  } else for (const [name, each] of Object.entries(part as object)) texts(each, `${path}.${name}`, found);
+  return found;
+}
+
+const marksIn = (said: string): string[] => [...new Set(said.match(/⟨\d+⟩/g) ?? [])].sort();
+
+test('what is said in Vietnamese is said in English, whole, and with the same values', () => {
+  expect(Object.keys(vietnamese)).toContain('scenarios');
+  for (const [part, words] of Object.entries(vietnamese)) {
+    const ours = texts(english[part as keyof typeof english], part, new Map());
+    const theirs = texts(words, part, new Map());
+    expect([...theirs.keys()].sort()).toEqual([...ours.keys()].sort());
+    for (const [path, said] of theirs) {
+      expect(said, path).not.toBe('');
+      expect(marksIn(said), path).toEqual(marksIn(ours.get(path)!));
+    }
+  }
+});
+
+test('every scenario has all of its words in both languages, with the same values', () => {
+  expect(Object.keys(LESSONS)).toHaveLength(11);
+  const namesIn = (said: string): string[] => [...new Set(said.match(/\{\w+\}/g) ?? [])].sort();
+  for (const [name, { captions, title, told }] of Object.entries(LESSONS))
+    for (const words of [title, told, ...captions]) {
+      expect(words.en, name).not.toBe('');
+      expect(words.vi, name).not.toBe('');
+      expect(words.vi, name).not.toBe(words.en);
+      expect(namesIn(words.vi), name).toEqual(namesIn(words.en));
+    }
+});
+
+test('a caption is read out of its note, and said in another language', () => {
+  const note =
+    'lazy-allocation 3/3: 40 + 1,000 tokens took 65 blocks: 62 of them one at a time, each 16 tokens apart. At no moment ' +
+    'were more than 15 slots unused.';
+  expect(captionOf(note, 'en')).toEqual({
+    scenario: 'lazy-allocation',
+    number: 3,
+    of: 3,
+    text: note.slice(note.indexOf(': ') + 2),
+  });
+  expect(captionOf(note, 'vi')?.text).toBe(
+    '40 + 1.000 token dùng 65 block: 62 block trong đó được lấy từng cái một, cách nhau 16 token. Không lúc nào có quá 15 slot bỏ trống.',
+  );
+});
+
+test('every caption is read back whatever its values are', () => {
+  for (const { captions } of Object.values(LESSONS))
+    for (const { en } of captions) {
+      const names = [...en.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+      const values = Object.fromEntries(names.map((name, i) => [name, i % 2 ? '41, 7, 19' : `${i}`]));
+      const made = en.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name]!);
+      expect(valuesOf(en, made), en).toEqual(values);
+    }
+});
+
+test('what is no caption, or one that this page does not know, stays as it is', () => {
+  expect(captionOf('a remark: of a person', 'vi')).toBeNull();
+  expect(captionOf('', 'vi')).toBeNull();
+  const later = captionOf('lazy-allocation 1/3: said by a later version', 'vi');
+  expect(later?.text).toBe('said by a later version');
+  expect(captionOf('__proto__ 1/1: x', 'vi')).toBeNull();
+  expect(captionOf('to-come 1/2: new words', 'vi')?.text).toBe('new words');
+  expect(titleOf('to-come', 'vi')).toBe('to-come');
+  expect(toldOf('constructor', 'en')).toBe('');
+});

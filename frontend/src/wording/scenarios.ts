@@ -1,0 +1,26 @@
+/** What the page says of scenarios, beside their own words (`lessons.ts`). */
+
+export const scenarios = {
+  title: 'Lessons',
+  explain: 'Each runs on an engine of its own, is recorded, and says whether its numbers were as stated.',
+  choose: 'Which lesson',
+  run: 'Run',
+  starting: 'Starting …',
+  startingTitle: 'The engine of the lesson starts',
+  running: (title: string) => `${title} runs: one at a time.`,
+  watch: 'Watch it',
+  none: 'The lessons can’t be listed.',
+  why: (reason: string) => `None can be started here: ${reason}.`,
+  command: 'Where kvarium’s engine is installed, this command runs it:',
+  failed: (reason: string) => `It was not started: ${reason}.`,
+  noAnswer: 'the server does not answer',
+  caption: 'Caption',
+  of: (number: number, count: number) => `${number} of ${count}`,
+  next: 'Next caption',
+  previous: 'Previous caption',
+  at: (step: string) => `step ${step}`,
+  atTitle: 'Go to the step that it is said at',
+  before: 'The lesson begins. Its captions come at their steps.',
+  language: 'Language',
+  languageTitle: 'The page is loaded again, at the place where it is',
+} as const;
