@@ -100,6 +100,15 @@ export const marked = signal<Uint32Array | null>(null);
 /** What is in the rectangle that was marked, as far as it was told. */
 export const inside = signal<RectangleAnswer | null>(null);
 
+// What changes seldom of a position that changes with every view: whoever shows only that is not made anew with it.
+export const mode = computed(() => position.value.mode);
+export const stalled = computed(() => position.value.stalled);
+export const lastStep = computed(() => position.value.lastStep);
+/** Where the view is or, moved by its reader, is on its way to; -1: nowhere yet. */
+export const stepShown = computed(() => {
+  const { mode, step, target } = position.value;
+  return mode === 'follow' ? step : (target ?? step);
+});
 /** Steps between the view and the live end. */
 export const behind = computed(() => Math.max(0, position.value.lastStep - position.value.step));
 /** A sequence's blocks are one run, the first that is long enough: the order of the free queue says nothing. */
@@ -108,7 +117,7 @@ export const isLive = computed(() => link.value !== 'replay');
 
 /** The engine has done nothing yet: no step, and nothing that could be verified. */
 export const awaitsFirstStep = computed(
-  () => link.value === 'open' && light.value.colour === 'grey' && position.value.lastStep < 0,
+  () => link.value === 'open' && light.value.colour === 'grey' && lastStep.value < 0,
 );
 
 // -- what the panels want -------------------------------------------------------------------------------------------
@@ -173,6 +182,11 @@ function take<T>(target: { value: T | null }, value: T | null): void {
   if (value !== null) target.value = value;
 }
 
+/** A copy of what is here already: the engine and the server tell of themselves once a second, a view each 50 ms. */
+function isAlike(here: Health | Status | null, told: Health | Status | null): boolean {
+  return here === told || JSON.stringify(here) === JSON.stringify(told);
+}
+
 /** Where the view is, and what is seen of it at a glance. */
 function showPicture(view: View): void {
   if (view.map !== null) {
@@ -197,8 +211,8 @@ function showTables(view: View): void {
 }
 
 function showLists(view: View): void {
-  health.value = view.health;
-  status.value = view.status;
+  if (!isAlike(health.value, view.health)) health.value = view.health;
+  if (!isAlike(status.value, view.status)) status.value = view.status;
   if (view.status?.recording_bytes) stored.value = view.status.recording_bytes;
   gaps.value = view.gaps;
   ending.value = view.ending;

@@ -3,7 +3,7 @@
  * (`address.ts`); the browser's Back goes back in it.
  */
 
-import { effect } from '@preact/signals';
+import { computed, effect } from '@preact/signals';
 import { text } from '../text';
 import type { Destination } from '../worker/place';
 import type { Wish } from '../worker/source';
@@ -181,10 +181,16 @@ async function restore(first: boolean): Promise<void> {
   }
 }
 
+/** What the address tells of the position: nothing of a view that goes on by itself. */
+const stands = computed(() => {
+  const { mode, step, operation, target } = position.value;
+  return mode === 'at' ? [step, operation, target].join() : mode;
+});
+
 export function startLocation(): void {
   void restore(true).then(() => {
     effect(() => {
-      void [current.value, selection.value, position.value, jumps.value];
+      void [current.value, selection.value, stands.value, jumps.value];
       writeParts(new URLSearchParams());
       if (!restoring && timer === null) timer = setTimeout(write, 150);
     });

@@ -13,6 +13,7 @@ import {
   hello,
   light,
   link,
+  mode,
   position,
   status,
   usable,
@@ -35,8 +36,6 @@ export function Logo() {
 }
 
 function Badge() {
-  const { mode } = position.value;
-  const steps = behind.value;
   if (link.value === 'replay' && (ending.value ?? current.value?.state) === 'interrupted')
     return (
       <span class="pill badge interrupted" title={text.bar.interruptedTitle}>
@@ -53,7 +52,7 @@ function Badge() {
       </span>
     );
   }
-  if (mode === 'follow') return <span class="pill badge live">{text.bar.live}</span>;
+  if (mode.value === 'follow') return <span class="pill badge live">{text.bar.live}</span>;
   return (
     <button
       type="button"
@@ -61,7 +60,7 @@ function Badge() {
       onClick={commandById('end').run}
       title={text.bar.followTitle}
     >
-      {text.bar.behind(steps)}
+      {text.bar.behind(behind.value)}
     </button>
   );
 }

@@ -13,7 +13,7 @@ import { text } from '../text';
 import type { CopyMade } from '../worker/operation';
 import { countOf, filledOf, type WordOf } from '../worker/word';
 import { CHIP_KINDS, type ChipGrounds, type ChipKind, chipGrounds } from './chipGrounds';
-import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, placeOf, type Slot, slotAt } from './chips';
+import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, placesOf, type Slot, slotAt } from './chips';
 import type { Palette } from './palette';
 
 /** The chips of one table, and where they are. */
@@ -46,6 +46,9 @@ export interface ShownChip {
   readonly y: number;
 }
 
+/** Wider than any canvas. */
+const MOST_WIDTH = 65_536;
+
 /** All that are in the document. */
 const sheets = new Set<ChipSheet>();
 
@@ -57,8 +60,38 @@ export function chipsIn(element: Element): ShownChip[] {
   return [...sheets].flatMap((sheet) => sheet.shown()).filter(isIn);
 }
 
+/** A chip as it is to be seen; its place is its corner, in device pixels. */
+interface Look {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly label: string;
+  /** null: words, or a place without a block, on no ground. */
+  readonly kind: ChipKind | null;
+  /** Device pixels of the ground that are full. */
+  readonly filled: number;
+  readonly count: number;
+  readonly framed: 'hot' | 'target' | 'source' | null;
+}
+
+function isSame(a: Look, b: Look): boolean {
+  return (
+    a.label === b.label &&
+    a.kind === b.kind &&
+    a.filled === b.filled &&
+    a.count === b.count &&
+    a.framed === b.framed &&
+    a.width === b.width
+  );
+}
+
+/** Only chips that look otherwise than they did are drawn: of a hundred a step fills some five further. */
 export class ChipSheet {
   private readonly context: CanvasRenderingContext2D;
+  /** What is on the canvas. */
+  private looks = new Map<number, Look>();
+  /** For which size and colours. */
+  private drawn = '';
   private tables: readonly ChipTable[] = [];
   private marks: ChipMarks | null = null;
 
@@ -71,108 +104,30 @@ export class ChipSheet {
     sheets.delete(this);
   }
 
-  /** Draw these, and nothing else, on a canvas of so many CSS pixels. */
+  /** Show these, and nothing else, on a canvas of so many CSS pixels. */
   draw(tables: readonly ChipTable[], marks: ChipMarks, width: number, height: number): void {
     this.tables = tables;
     this.marks = marks;
     const { canvas, context } = this;
     const ratio = pixelRatio();
     const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (canvas.width !== w || canvas.height !== h) {
+    const grounds = chipGrounds(marks.chip - CHIP_GAP, ratio, marks.palette);
+    const drawn = [w, h, ratio, marks.chip, marks.palette.bg].join();
+    if (drawn !== this.drawn) {
+      this.drawn = drawn;
+      this.looks = new Map();
       canvas.width = w;
       canvas.height = h;
       canvas.style.width = `${w / ratio}px`;
       canvas.style.height = `${h / ratio}px`;
-    } else context.clearRect(0, 0, w, h);
-    const grounds = chipGrounds(marks.chip - CHIP_GAP, ratio, marks.palette);
-    context.textBaseline = 'alphabetic';
-    context.textAlign = 'left';
-    context.font = grounds.font;
-    const counts: { x: number; y: number; count: string }[] = [];
-    for (const table of tables) {
-      table.slots.forEach((slot, i) => {
-        const { column, line } = placeOf(table.slots, i, table.perLine);
-        const top = table.top + line * CHIP_LINE;
-        if (top + CHIP_HEIGHT < 0 || top > height) return;
-        const x = Math.round((table.left + column * marks.chip) * ratio);
-        const y = Math.round(top * ratio);
-        const count = this.slot(slot, x, y, table, marks, grounds, ratio);
-        if (count > 1) counts.push({ x, y, count: String(count) });
-      });
     }
-    context.font = grounds.small;
-    context.fillStyle = marks.palette['s-shared'];
-    for (const { x, y, count } of counts) {
-      const left = x + grounds.width - 2 * ratio - count.length * grounds.smallDigit;
-      context.fillText(count, Math.round(left), y + Math.round(7.5 * ratio));
-    }
-  }
-
-  /** Draw what is at a place, in device pixels; returns a ref count that is to stand in its corner. */
-  private slot(
-    slot: Slot,
-    x: number,
-    y: number,
-    { copies }: ChipTable,
-    { wordOf, hot, present, palette, chip }: ChipMarks,
-    grounds: ChipGrounds,
-    ratio: number,
-  ): number {
-    const { context } = this;
-    const { width, height, digit } = grounds;
-    const base = y + Math.round(12.5 * ratio);
-    const middle = (label: string, room: number): void =>
-      context.fillText(label, Math.round(x + (room - label.length * digit) / 2), base);
-    if ('more' in slot) {
-      context.fillStyle = palette.faint;
-      middle(`… ${text.tables.more(slot.more)}`, width + chip * ratio);
-      return 0;
-    }
-    const { block, position } = slot;
-    if (block === NONE) {
-      context.fillStyle = palette.faint;
-      middle('·', width);
-      return 0;
-    }
-    const word = wordOf(block);
-    const count = countOf(word);
-    const kind: ChipKind = copies.includes(position) ? 'copy' : count > 1 ? 'shared' : 'active';
-    const ground = 2 * CHIP_KINDS.indexOf(kind) * height;
-    const filled = Math.round(filledOf(word) * width);
-    const { image } = grounds;
-    if (filled > 0) context.drawImage(image, 0, ground + height, filled, height, x, y, filled, height);
-    if (filled < width) {
-      const rest = width - filled;
-      context.drawImage(image, filled, ground, rest, height, x + filled, y, rest, height);
-    }
-    context.fillStyle = palette[`chip-${kind}-text`];
-    const label = String(block);
-    if (count > 1) context.fillText(label, x + Math.round(3 * ratio), base);
-    else middle(label, width);
-    const isTarget = present.some(({ target }) => target === block);
-    if (hot.has(block)) this.frame(x, y, grounds, ratio, palette.accent, []);
-    else if (isTarget) this.frame(x, y, grounds, ratio, palette['chip-copy-text'], []);
-    else if (present.some(({ source }) => source === block))
-      this.frame(x, y, grounds, ratio, palette['chip-copy-text'], [3 * ratio, 2 * ratio]);
-    return count;
-  }
-
-  private frame(
-    x: number,
-    y: number,
-    { width, height }: ChipGrounds,
-    ratio: number,
-    colour: string,
-    dashes: number[],
-  ): void {
-    const { context } = this;
-    const line = Math.max(1, Math.round(1.5 * ratio));
-    context.strokeStyle = colour;
-    context.lineWidth = line;
-    context.setLineDash(dashes);
-    context.beginPath();
-    context.roundRect(x + line / 2, y + line / 2, width - line, height - line, 2.5 * ratio);
-    context.stroke();
+    const before = this.looks;
+    const looks = looksOf(tables, marks, grounds, ratio, height);
+    this.looks = looks;
+    const changed = othersThan(before, looks);
+    const gone = othersThan(looks, before);
+    for (const { x, y, width: wide } of gone) context.clearRect(x, y, wide, grounds.height);
+    if (changed.length > 0) paint(context, changed, marks.palette, grounds, ratio);
   }
 
   /** What is under a pointer; null: no chip. */
@@ -191,14 +146,122 @@ export class ChipSheet {
     if (marks === null) return [];
     const box = canvas.getBoundingClientRect();
     return this.tables.flatMap(({ slots, left, top, perLine }) =>
-      slots.flatMap((slot, i): ShownChip[] => {
+      placesOf(slots, perLine).flatMap(({ column, line }, i): ShownChip[] => {
+        const slot = slots[i]!;
         if ('more' in slot || slot.block === NONE) return [];
-        const { column, line } = placeOf(slots, i, perLine);
         const x = left + column * marks.chip + (marks.chip - CHIP_GAP) / 2;
         const y = top + line * CHIP_LINE + CHIP_HEIGHT / 2;
         const shared = countOf(marks.wordOf(slot.block)) > 1;
         return [{ block: slot.block, shared, x: box.left + x * zoom, y: box.top + y * zoom }];
       }),
     );
+  }
+}
+
+/** Those that are not in `some`, or look otherwise there. */
+function othersThan(some: ReadonlyMap<number, Look>, looks: ReadonlyMap<number, Look>): Look[] {
+  const others: Look[] = [];
+  for (const [place, look] of looks) {
+    const own = some.get(place);
+    if (own === undefined || !isSame(own, look)) others.push(look);
+  }
+  return others;
+}
+
+/** What is to be seen, by its place: a number of its own for each corner. */
+function looksOf(
+  tables: readonly ChipTable[],
+  marks: ChipMarks,
+  grounds: ChipGrounds,
+  ratio: number,
+  height: number,
+): Map<number, Look> {
+  const looks = new Map<number, Look>();
+  for (const table of tables) {
+    placesOf(table.slots, table.perLine).forEach(({ column, line }, i) => {
+      const top = table.top + line * CHIP_LINE;
+      if (top + CHIP_HEIGHT < 0 || top > height) return;
+      const x = Math.round((table.left + column * marks.chip) * ratio);
+      const y = Math.round(top * ratio);
+      looks.set(y * MOST_WIDTH + x, lookOf(table.slots[i]!, x, y, table, marks, grounds, ratio));
+    });
+  }
+  return looks;
+}
+
+/** What is at a place, in device pixels. */
+function lookOf(
+  slot: Slot,
+  x: number,
+  y: number,
+  { copies }: ChipTable,
+  { wordOf, hot, present, chip }: ChipMarks,
+  { width }: ChipGrounds,
+  ratio: number,
+): Look {
+  const bare = { x, y, kind: null, filled: 0, count: 0, framed: null };
+  if ('more' in slot) {
+    const label = `… ${text.tables.more(slot.more)}`;
+    return { ...bare, width: Math.round(width + chip * ratio), label };
+  }
+  const { block, position } = slot;
+  if (block === NONE) return { ...bare, width, label: '·' };
+  const word = wordOf(block);
+  const count = countOf(word);
+  return {
+    x,
+    y,
+    width,
+    label: String(block),
+    kind: copies.includes(position) ? 'copy' : count > 1 ? 'shared' : 'active',
+    filled: Math.round(filledOf(word) * width),
+    count,
+    framed: hot.has(block)
+      ? 'hot'
+      : present.some(({ target }) => target === block)
+        ? 'target'
+        : present.some(({ source }) => source === block)
+          ? 'source'
+          : null,
+  };
+}
+
+function paint(
+  context: CanvasRenderingContext2D,
+  looks: readonly Look[],
+  palette: Palette,
+  grounds: ChipGrounds,
+  ratio: number,
+): void {
+  const { image, height } = grounds;
+  context.textBaseline = 'alphabetic';
+  context.textAlign = 'left';
+  context.font = grounds.font;
+  for (const { x, y, width, label, kind, filled, count, framed } of looks) {
+    if (kind !== null) {
+      const ground = 2 * CHIP_KINDS.indexOf(kind) * height;
+      if (filled > 0) context.drawImage(image, 0, ground + height, filled, height, x, y, filled, height);
+      const rest = width - filled;
+      if (rest > 0) context.drawImage(image, filled, ground, rest, height, x + filled, y, rest, height);
+    }
+    context.fillStyle = kind === null ? palette.faint : palette[`chip-${kind}-text`];
+    const inset = count > 1 ? 3 * ratio : (width - label.length * grounds.digit) / 2;
+    context.fillText(label, Math.round(x + inset), y + Math.round(12.5 * ratio));
+    if (framed === null) continue;
+    const line = Math.max(1, Math.round(1.5 * ratio));
+    context.strokeStyle = framed === 'hot' ? palette.accent : palette['chip-copy-text'];
+    context.lineWidth = line;
+    context.setLineDash(framed === 'source' ? [3 * ratio, 2 * ratio] : []);
+    context.beginPath();
+    context.roundRect(x + line / 2, y + line / 2, width - line, height - line, 2.5 * ratio);
+    context.stroke();
+  }
+  context.font = grounds.small;
+  context.fillStyle = palette['s-shared'];
+  for (const { x, y, width, count } of looks) {
+    if (count < 2) continue;
+    const told = String(count);
+    const left = x + width - 2 * ratio - told.length * grounds.smallDigit;
+    context.fillText(told, Math.round(left), y + Math.round(7.5 * ratio));
   }
 }

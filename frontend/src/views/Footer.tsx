@@ -1,6 +1,7 @@
 /** One line of what can be trusted and how it goes. */
 
-import { bytes, clock, integer, moment, percent, short } from '../format';
+import { computed } from '@preact/signals';
+import { bytes, integer, moment, percent, short } from '../format';
 import { embedded } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import {
@@ -8,17 +9,20 @@ import {
   awaitsFirstStep,
   gaps,
   health,
-  hello,
   isLive,
   lag,
   light,
   link,
-  position,
+  mode,
   status,
   stored,
 } from '../store/ledger';
 import { current, fileSize, loadFileSize } from '../store/sessions';
 import { text } from '../text';
+import { hasWallClock, sessionTime, wallClock } from './timeText';
+
+/** Another with each view, in words. */
+const lagTold = computed(() => (lag.value === null ? '—' : `${integer(Math.max(0, lag.value))} ms`));
 
 function Mirror() {
   const { colour, record } = light.value;
@@ -43,7 +47,7 @@ export function Footer() {
   const live = isLive.value;
   /** Health is the engine's, now; it says nothing once nobody tells it. */
   const told = link.value === 'open' && status.value?.linked !== false ? health.value : null;
-  const own = position.value.mode === 'follow' ? '' : `${text.footer.engine} `;
+  const own = mode.value === 'follow' ? '' : `${text.footer.engine} `;
   const away = told === null ? 'away' : '';
   const lost = Math.max(gaps.value, told?.gaps ?? 0, info?.gaps ?? 0);
   const name = from?.recording || info?.name || '';
@@ -56,13 +60,8 @@ export function Footer() {
     <footer class="footer num">
       <Mirror />
       <span class="clock">
-        {text.footer.clock} <b>{clock(position.value.time)}</b>
-        {hello.value !== null && position.value.step >= 0 && (
-          <span title={text.timeline.wallClock}>
-            {' '}
-            · {moment(hello.value.utc_us + position.value.time / 1000).slice(11)}
-          </span>
-        )}
+        {text.footer.clock} <b>{sessionTime}</b>
+        {hasWallClock.value && <span title={text.timeline.wallClock}> · {wallClock}</span>}
       </span>
       {live && (
         <span class={away} title={text.footer.operationsTitle}>
@@ -73,8 +72,7 @@ export function Footer() {
       {live && (
         <span class={away} title={text.footer.lagTitle}>
           {own}
-          {text.footer.lag}{' '}
-          <b>{told === null || lag.value === null ? '—' : `${integer(Math.max(0, lag.value))} ms`}</b>
+          {text.footer.lag} <b>{told === null ? '—' : lagTold}</b>
         </span>
       )}
       {live && told !== null && (told.prefix_cache_queries ?? 0) > 0 && (

@@ -28,8 +28,21 @@ const VIEWS: Readonly<Record<LeftPanel, ComponentType>> = {
   playground: Playground,
 };
 
-export function Left() {
+/** Which rows are in sight, and how many there are. */
+function Count() {
   const answer = tables.value;
+  if (answer === null) return null;
+  const parts = text.tables.count(tablesShown.value, answer.sequences.length, answer.requests);
+  return (
+    <>
+      {parts.map((part, i) => (
+        <span key={i}>{part}</span>
+      ))}
+    </>
+  );
+}
+
+export function Left() {
   const View = VIEWS[left.value];
   return (
     <section class="panel left" aria-label={text.panels.left}>
@@ -44,13 +57,7 @@ export function Left() {
             else left.value = value;
           }}
         />
-        <span class="note">
-          {left.value === 'tables' &&
-            answer !== null &&
-            text.tables
-              .count(tablesShown.value, answer.sequences.length, answer.requests)
-              .map((part, i) => <span key={i}>{part}</span>)}
-        </span>
+        <span class="note">{left.value === 'tables' && <Count />}</span>
       </div>
       <View />
       <Splitter panel={leftSized.value} side="right" />

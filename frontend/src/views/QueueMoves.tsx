@@ -7,6 +7,12 @@ import { MOVE_KINDS, type Move, type MoveKind, type Moves } from '../worker/move
 
 const words = text.queue;
 
+/** The block of the chip that an event is about; null: of none. */
+function blockUnder(event: Event): number | null {
+  const found = (event.target as HTMLElement).closest('.move');
+  return found === null ? null : Number(found.textContent);
+}
+
 function MoveChip({ move, kind, isEvicted }: { move: Move; kind: MoveKind; isEvicted: boolean }) {
   const { block, owner } = move;
   const cause = CAUSE_NAMES[move.cause] ?? String(move.cause);
@@ -16,10 +22,9 @@ function MoveChip({ move, kind, isEvicted }: { move: Move; kind: MoveKind; isEvi
     <button
       type="button"
       class={`move num${isHot ? ' hot' : ''}${isEvicted ? ' evicted' : ''}`}
-      title={told}
       aria-label={told}
-      onPointerOver={() => hoverBlock(block)}
-      onClick={() => selectBlock(selection.value.block === block ? null : block)}
+      // Of the one that the pointer is on: there are many, and each changes with every step.
+      title={hover.value.block === block ? told : undefined}
     >
       {block}
     </button>
@@ -31,7 +36,21 @@ export function QueueMoves({ moves }: { readonly moves: Moves | null }) {
   const evicted = new Set(moves.evicted);
   const kinds = MOVE_KINDS.filter((kind) => moves.counts[kind] > 0);
   return (
-    <div class="moves" role="toolbar" aria-label={words.moves} onPointerLeave={() => hoverBlock(null)}>
+    <div
+      class="moves"
+      role="toolbar"
+      aria-label={words.moves}
+      onPointerOver={(event) => {
+        const block = blockUnder(event);
+        if (block !== null) hoverBlock(block);
+      }}
+      onPointerLeave={() => hoverBlock(null)}
+      onClick={(event) => {
+        const block = blockUnder(event);
+        if (block !== null) selectBlock(selection.value.block === block ? null : block);
+      }}
+      onKeyDown={undefined}
+    >
       {kinds.length === 0 && <span class="faint">{words.noMoves}</span>}
       {kinds.map((kind) => (
         <span key={kind} class={`moved ${kind}`}>

@@ -61,6 +61,11 @@ interface Props {
 
 export function QueueRow({ row, label, width, chips, empty, more }: Props) {
   const selected = selection.value.block;
+  // Of the row, as there are a hundred chips and each is another block with every step.
+  const under = (event: Event): Chip | undefined => {
+    const found = (event.target as HTMLElement).closest('.qchip');
+    return found === null ? undefined : chips[[...row.current!.querySelectorAll('.qchip')].indexOf(found)];
+  };
   return (
     <div
       class="queuerow"
@@ -78,7 +83,15 @@ export function QueueRow({ row, label, width, chips, empty, more }: Props) {
         const at = chips.findIndex((chip) => isIn(chip, selection.value.block));
         selectBlock(chips[Math.max(0, Math.min(chips.length - 1, at + by))]?.first ?? null);
       }}
+      onPointerOver={(event) => {
+        const chip = under(event);
+        if (chip !== undefined) hoverBlock(chip.first);
+      }}
       onPointerLeave={() => hoverBlock(null)}
+      onClick={(event) => {
+        const chip = under(event);
+        if (chip !== undefined) selectBlock(isIn(chip, selection.value.block) ? null : chip.first);
+      }}
     >
       {empty !== null && <span class="warn">{empty}</span>}
       {chips.map((chip, i) => {
@@ -92,9 +105,6 @@ export function QueueRow({ row, label, width, chips, empty, more }: Props) {
             tabIndex={-1}
             title={chip.title}
             class={['qchip', ...chip.looks, isHot && 'hot'].filter(Boolean).join(' ')}
-            onPointerOver={() => hoverBlock(chip.first)}
-            onClick={() => selectBlock(isIn(chip, selection.value.block) ? null : chip.first)}
-            onKeyDown={undefined}
           >
             {chip.label}
           </span>

@@ -1,10 +1,12 @@
 /** The session: what the inspector tells while nothing is selected. */
 
-import { bytes, clock, duration, integer, moment, short } from '../format';
-import { gaps, health, hello, isLive, lag, position, status } from '../store/ledger';
+import { computed } from '@preact/signals';
+import { bytes, duration, integer, moment, short } from '../format';
+import { gaps, health, hello, isLive, lag, status } from '../store/ledger';
 import { text } from '../text';
 import { SHARES, settingOf } from './deviceMemory';
 import { MemoryStrip } from './MemoryStrip';
+import { sessionTime, wallClock } from './timeText';
 
 /** Settings that are told elsewhere, and better. */
 const TOLD: ReadonlySet<string> = new Set([...SHARES, 'total' as const].map(settingOf));
@@ -12,6 +14,11 @@ const TOLD: ReadonlySet<string> = new Set([...SHARES, 'total' as const].map(sett
 function milliseconds(value: number | null | undefined): string {
   return value == null ? '–' : `${integer(Math.max(0, value))} ms`;
 }
+
+/** Another with each view, in words. */
+const lagTold = computed(() =>
+  text.inspector.lagOf(milliseconds(status.value?.lag_ms), milliseconds(lag.value)),
+);
 
 /** How the session goes now: the engine's health, and what the server says of this viewer. */
 function Health() {
@@ -44,7 +51,7 @@ function Health() {
         )}
         <dt>{text.inspector.lag}</dt>
         <dd class="num" title={text.inspector.lagTitle}>
-          {text.inspector.lagOf(milliseconds(from.lag_ms), milliseconds(lag.value))}
+          {lagTold}
         </dd>
         <dt>{text.inspector.skips}</dt>
         <dd class="num" title={text.inspector.skipsTitle}>
@@ -105,8 +112,7 @@ export function Session() {
         <dd class="num">{moment(told.utc_us)}</dd>
         <dt>{text.inspector.clock}</dt>
         <dd class="num">
-          {clock(position.value.time)}{' '}
-          <span class="dim">{moment(told.utc_us + position.value.time / 1000).slice(11)}</span>
+          {sessionTime} <span class="dim">{wallClock}</span>
         </dd>
       </dl>
       <MemoryStrip />

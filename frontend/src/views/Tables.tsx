@@ -103,6 +103,7 @@ export function Tables() {
       getScrollElement: () => scroller.current,
       estimateSize: (i) => HEAD + CHIP_LINE * (lines[i] ?? 1),
       getItemKey: (i) => (answer === null || i >= count ? i : keyOf(answer, i)),
+      overscan: 2,
     },
     lines.join(),
   );

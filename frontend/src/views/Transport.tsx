@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact';
 import { jump, operationsBy, PACES, pace, playOrPause, RECORDED, setPace, stepBy } from '../store/clock';
 import { commandById } from '../store/commands';
-import { isLive, position } from '../store/ledger';
+import { isLive, mode, stalled } from '../store/ledger';
 import { text } from '../text';
 import type { Pace } from '../worker/player';
 import { GoField } from './GoField';
@@ -59,8 +59,7 @@ function Button({ label, keys, onClick, kind, children }: ButtonProps) {
 }
 
 export function Transport() {
-  const { mode, stalled } = position.value;
-  const going = mode !== 'at';
+  const going = mode.value !== 'at';
   const live = isLive.value;
   return (
     <div class="transport" role="toolbar" aria-label={text.keys.groups.view}>
@@ -84,7 +83,7 @@ export function Transport() {
       </Button>
       <button
         type="button"
-        class={`btn follow ${mode === 'follow' ? 'on' : ''}`}
+        class={`btn follow ${mode.value === 'follow' ? 'on' : ''}`}
         title={`${live ? text.bar.followTitle : text.bar.endTitle} (End)`}
         onClick={commandById('end').run}
       >
@@ -94,7 +93,7 @@ export function Transport() {
         <span class="word">{live ? text.bar.follow : text.bar.end}</span>
       </button>
       <PaceMenu />
-      {stalled && (
+      {stalled.value && (
         <span class="stalled" role="status" title={text.transport.stalledTitle}>
           {text.transport.stalled}
         </span>

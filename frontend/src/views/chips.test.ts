@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, elide, linesOf, placeOf, slotAt } from './chips';
+import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, elide, linesOf, placesOf, slotAt } from './chips';
 
 test('a table that fits is shown whole; a longer one keeps its first line and its end', () => {
   fc.assert(
@@ -40,7 +40,7 @@ test('what is under a pointer is what is drawn there, and between two chips ther
           perLine,
           lines,
         );
-        const places = slots.map((_, i) => placeOf(slots, i, perLine));
+        const places = placesOf(slots, perLine);
         slots.forEach((slot, i) => {
           const { column, line } = places[i]!;
           const [x, y] = [column * chip, line * CHIP_LINE];

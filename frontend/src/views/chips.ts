@@ -41,23 +41,16 @@ export function chipsPerLine(width: number, chip: number): number {
 
 /** Lines that so many slots take. */
 export function linesOf(slots: readonly Slot[], perLine: number): number {
-  return Math.ceil(placesOf(slots) / perLine);
+  return Math.ceil((slots.length + (slots.some((slot) => 'more' in slot) ? 1 : 0)) / perLine);
 }
 
-/** The count takes the room of two chips. */
-function placesOf(slots: readonly Slot[]): number {
-  return slots.length + (slots.some((slot) => 'more' in slot) ? 1 : 0);
-}
-
-/** Where the `i`th slot is: its column and line. */
-export function placeOf(
-  slots: readonly Slot[],
-  i: number,
-  perLine: number,
-): { column: number; line: number } {
+/** Where each slot is: its column and line. The count takes the room of two chips. */
+export function placesOf(slots: readonly Slot[], perLine: number): { column: number; line: number }[] {
   const more = slots.findIndex((slot) => 'more' in slot);
-  const place = more >= 0 && i > more ? i + 1 : i;
-  return { column: place % perLine, line: Math.floor(place / perLine) };
+  return slots.map((_, i) => {
+    const place = more >= 0 && i > more ? i + 1 : i;
+    return { column: place % perLine, line: Math.floor(place / perLine) };
+  });
 }
 
 /** Which slot is at a point of the row, in CSS pixels; null: none, or the gap between two. */

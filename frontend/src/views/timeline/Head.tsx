@@ -1,16 +1,16 @@
 /** Above the timeline: which steps it shows, what its colours and shapes mean, and where the view is in time. */
 
-import { clock, moment } from '../../format';
-import { hello, position } from '../../store/ledger';
+import { position } from '../../store/ledger';
 import { text } from '../../text';
 import { Segments } from '../Segments';
+import { hasWallClock, sessionTime, wallClock } from '../timeText';
 import { Landmarks, ListedLegend } from './Landmarks';
 import { Marks } from './Marks';
 import { range } from './range';
 
 /** Where the view is in time, and within its step. */
 function Clock() {
-  const { step, within, operation, time } = position.value;
+  const { within, operation } = position.value;
   return (
     <span class="note num">
       {within !== null && (
@@ -18,11 +18,11 @@ function Clock() {
           {text.transport.within(within.done, within.of)} ·{' '}
         </span>
       )}
-      <span title={text.timeline.sessionTime}>{clock(time)}</span>
-      {hello.value !== null && step >= 0 && (
+      <span title={text.timeline.sessionTime}>{sessionTime}</span>
+      {hasWallClock.value && (
         <span class="faint" title={text.timeline.wallClock}>
           {' '}
-          · {moment(hello.value.utc_us + time / 1000).slice(11)}
+          · {wallClock}
         </span>
       )}
     </span>

@@ -1,7 +1,7 @@
 /** The part that the timeline shows, as a window over the whole session in small: to be moved, and by its edges resized. */
 
 import { useRef } from 'preact/hooks';
-import { position } from '../../store/ledger';
+import { lastStep } from '../../store/ledger';
 import { pointIn } from '../../store/scale';
 import { text } from '../../text';
 import { minimapTop, stepAt, type Window } from './draw';
@@ -20,10 +20,9 @@ type Part = 'from' | 'to' | 'both';
 export function Minimap() {
   const own = useRef<HTMLDivElement>(null);
   const held = useRef<{ part: Part; at: number; window: Window } | null>(null);
-  const { lastStep } = position.value;
   const at = layout.value;
   const shown = windowShown.value;
-  const whole: Window = { from: 0, to: Math.max(1, lastStep + 1) };
+  const whole: Window = { from: 0, to: Math.max(1, lastStep.value + 1) };
   const [x0, x1] = windowIn(whole, shown, at);
   const width = Math.max(LEAST, x1 - x0);
   const stepUnder = (event: MouseEvent): number =>
@@ -36,7 +35,7 @@ export function Minimap() {
     return x > x0 && x < x0 + width ? 'both' : null;
   };
   const stop = (event: Event): void => event.stopPropagation();
-  if (lastStep < 0) return null;
+  if (lastStep.value < 0) return null;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the window in it is what keys reach
     <div
@@ -91,7 +90,7 @@ export function Minimap() {
         tabIndex={0}
         aria-label={words.label}
         aria-valuemin={0}
-        aria-valuemax={lastStep}
+        aria-valuemax={lastStep.value}
         aria-valuenow={shown.from}
         aria-valuetext={words.shown(shown.from, shown.to - 1)}
         title={words.title}
@@ -104,8 +103,7 @@ export function Minimap() {
           else if (event.key === 'ArrowUp' || event.key === '+') zoom(0.6, middle);
           else if (event.key === 'ArrowDown' || event.key === '-') zoom(1.7, middle);
           else if (event.key === 'Home') show({ from: 0, to: shown.to - shown.from });
-          else if (event.key === 'End')
-            show({ from: lastStep + 1 - (shown.to - shown.from), to: lastStep + 1 });
+          else if (event.key === 'End') show({ from: whole.to - (shown.to - shown.from), to: whole.to });
           else if (event.key === '0' || event.key === 'Enter') showAll();
           else return;
           event.preventDefault();

@@ -1,5 +1,6 @@
 /** The timeline: the whole session or a part of it, to be dragged through; a row a request, and all of it in small. */
 
+import { computed } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { stepBy } from '../../store/clock';
 import { marks } from '../../store/compared';
@@ -7,10 +8,12 @@ import { addPainter, invalidate } from '../../store/frame';
 import {
   landmarks,
   lanes,
+  lastStep,
   overview,
   position,
   request,
   series,
+  stepShown,
   usable,
   wantSeries,
 } from '../../store/ledger';
@@ -47,6 +50,11 @@ import { Tip } from './Tip';
 const RECENT_STEP = 3;
 /** CSS pixels a bucket of the minimap. */
 const OVERVIEW_STEP = 2;
+
+// As signals they change in the document without anything else of the timeline being looked at.
+const valueMax = computed(() => Math.max(0, lastStep.value));
+const valueNow = computed(() => Math.max(0, stepShown.value));
+const isEmpty = computed(() => lastStep.value < 0);
 
 /** By a held key: around the pointer where it is on the timeline, else around the present. */
 function zoomOn(factor: number): void {
@@ -114,19 +122,20 @@ export function Timeline() {
         buckets,
         usable: usable.peek(),
         listed: listed ?? [],
-        lastStep: position.peek().lastStep,
+        lastStep: lastStep.peek(),
       });
       drawMarked(context, marks.peek(), place);
       if (requests !== null) drawRows(context, { ...place, lanes: requests, selected: selectedRequest() });
       if (whole !== null) drawMinimap(context, whole, place.layout, colours, usable.peek());
     };
-    const stop = addPainter(() => {
-      const { step, target, lastStep, mode, within } = position.peek();
+    let isPutOff = false;
+    const stop = addPainter((_, __, full) => {
+      const { target, within } = position.peek();
       const now = dataNow();
       const buckets = now.series;
       const { bg } = palette.peek();
       const look = [
-        buckets?.filling ? lastStep : '',
+        buckets?.filling ? lastStep.peek() : '',
         bg,
         usable.peek(),
         selectedRequest(),
@@ -135,23 +144,28 @@ export function Timeline() {
       const isNew =
         look !== drawn ||
         (Object.keys(now) as (keyof typeof now)[]).some((each) => now[each] !== drawnOf[each]);
+      if (isNew && full && !isPutOff) {
+        isPutOff = true;
+        return true;
+      }
       if (isNew) {
+        isPutOff = false;
         drawn = look;
         drawnOf = now;
         drawAll();
       }
-      const shown = mode === 'follow' ? step : (target ?? step);
+      const shown = stepShown.peek();
       const part = within === null || target !== null ? 1 : within.done / Math.max(1, within.of);
       const at = pointedRow.peek();
       const row = at < 0 ? null : rowsTop(layout.peek()) + at * ROW;
-      const headLook = [shown, part, lastStep, hoveredStep(), row, brushed.peek()].join();
+      const headLook = [shown, part, lastStep.peek(), hoveredStep(), row, brushed.peek()].join();
       if (!isNew && headLook === headDrawn) return false;
       headDrawn = headLook;
       playhead.place({
         window: windowNow(),
         layout: layout.peek(),
         part,
-        lastStep,
+        lastStep: lastStep.peek(),
         hovered: buckets === null ? null : hoveredStep(),
         step: buckets === null ? -1 : shown,
         row,
@@ -168,8 +182,6 @@ export function Timeline() {
     };
   }, []);
 
-  const { lastStep, step, target, mode } = position.value;
-  const shown = mode === 'follow' ? step : (target ?? step);
   const chosenRange = range.value;
   const offset = rowsFrom.value;
   const { rows } = layout.value;
@@ -203,8 +215,8 @@ export function Timeline() {
           role="slider"
           aria-label={text.timeline.label}
           aria-valuemin={0}
-          aria-valuemax={Math.max(0, lastStep)}
-          aria-valuenow={Math.max(0, shown)}
+          aria-valuemax={valueMax}
+          aria-valuenow={valueNow}
           data-panel="timeline"
           onKeyDown={(event) => {
             const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
@@ -220,7 +232,7 @@ export function Timeline() {
         >
           <canvas ref={canvas} />
           <div class="heads" ref={heads} />
-          {lastStep < 0 && <p class="empty dim">{text.timeline.empty}</p>}
+          {isEmpty.value && <p class="empty dim">{text.timeline.empty}</p>}
           <Tip />
         </div>
         <Minimap />
