@@ -4,8 +4,8 @@
                     └─▶ Behind a step: map, tables, queue, scheduler, tree, timeline, events, one block, one request
     page ───────▶ window.kvarium.shown(): what its views draw                                          ── are they equal?
 
-What is of the state is compared at once, as soon as the page says that it is ready. What the page looks up besides (events,
-the timeline's figures, the story of a block, whatever contents follow) may come a moment later, and is waited for.
+What is of the state is compared as one, from one look at the page. What the page looks up besides (events, the timeline's
+figures, the story of a block, whatever contents follow) may come a moment later, each in its own time.
 """
 
 import bisect
@@ -36,7 +36,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE, Operation
 from kvarium_ledger.records import Keyframe, RequestState, Step
 from tests.e2e.conftest import Recording
-from tests.e2e.page import THROTTLE
+from tests.e2e.page import THROTTLE, WAIT
 from tests.plain_state import plain_tree
 
 Plain = dict[str, Any]
@@ -477,18 +477,14 @@ def shown(page: Page, *names: str) -> Plain:
     return found
 
 
-STATE = ("position", "usage", "map", "tables", "queue", "scheduler", "block", "request")
+STATE = "position usage map tables queue scheduler block request"
 """What follows from the state alone."""
 
 
-def check_state(page: Page, behind: Behind) -> None:
-    behind.check_state(shown(page, *STATE))
-
-
-def wait_looked_up(page: Page, checks: Mapping[str, Callable[[Plain], None]]) -> None:
+def wait_told(page: Page, checks: Mapping[str, Callable[[Plain], None]]) -> None:
     """Wait until each check, by what it is of, finds what it must in what is shown; the last difference is raised."""
-    deadline = time.monotonic() + 20 * THROTTLE
     for names, check in checks.items():
+        deadline = time.monotonic() + WAIT * THROTTLE
         while True:
             try:
                 check(shown(page, *names.split()))

@@ -11,23 +11,29 @@ from kvarium_ledger.operations import NONE
 
 THROTTLE = float(os.environ.get("KVARIUM_TEST_THROTTLE", "1"))
 """How many times slower than it could each page runs, to find what races; what is waited for has as much longer."""
+WAIT = 60.0
+"""s for what never comes: a machine that has other things to do may take long for what does."""
 
 
-def until(page: Page, condition: str, arg: Any = None, timeout: float = 20.0) -> None:
+def until(page: Page, condition: str, arg: Any = None, timeout: float = WAIT) -> None:
     """Wait until ``condition``, a JavaScript expression or function of ``arg``, holds.
 
     Playwright's own way evaluates a string in the page, which the page's content security policy forbids.
     """
     deadline = time.monotonic() + timeout * THROTTLE
     while not page.evaluate(condition, arg):
-        assert time.monotonic() < deadline, f"waited {timeout} s in vain for: {condition} ({arg})"
+        if time.monotonic() > deadline:
+            stands = page.evaluate(
+                "[window.kvarium?.position(), document.querySelector('.banners')?.innerText]"
+            )
+            raise AssertionError(f"waited {timeout} s in vain for: {condition} ({arg}); the view: {stands}")
         page.wait_for_timeout(20)
 
 
 _Read = TypeVar("_Read")
 
 
-def becomes(page: Page, read: Callable[[], object], expected: object, timeout: float = 20.0) -> None:
+def becomes(page: Page, read: Callable[[], object], expected: object, timeout: float = WAIT) -> None:
     """Wait until what is read is as expected: for what ``expect`` has no words for."""
     deadline = time.monotonic() + timeout * THROTTLE
     while (found := read()) != expected:
@@ -36,7 +42,7 @@ def becomes(page: Page, read: Callable[[], object], expected: object, timeout: f
 
 
 def becomes_any(
-    page: Page, read: Callable[[], _Read | None], expected: Collection[_Read], timeout: float = 20.0
+    page: Page, read: Callable[[], _Read | None], expected: Collection[_Read], timeout: float = WAIT
 ) -> _Read:
     """Wait until what is read is any of what is as right as the others, as are those that tie; which one it is."""
     deadline = time.monotonic() + timeout * THROTTLE
@@ -46,7 +52,20 @@ def becomes_any(
     return found
 
 
-def settled(page: Page, read: Callable[[], _Read], seconds: float = 0.3, timeout: float = 20.0) -> _Read:
+def passes(page: Page, check: Callable[[], object], timeout: float = WAIT) -> None:
+    """Wait until a check that asserts finds all as it should be; the last difference is raised."""
+    deadline = time.monotonic() + timeout * THROTTLE
+    while True:
+        try:
+            check()
+            return
+        except AssertionError:
+            if time.monotonic() > deadline:
+                raise
+        page.wait_for_timeout(20)
+
+
+def settled(page: Page, read: Callable[[], _Read], seconds: float = 0.3, timeout: float = WAIT) -> _Read:
     """What is read, once it is the same again after so many seconds."""
     deadline = time.monotonic() + timeout * THROTTLE
     before = read()
@@ -56,6 +75,11 @@ def settled(page: Page, read: Callable[[], _Read], seconds: float = 0.3, timeout
             return found
         assert time.monotonic() < deadline, f"it never stood still for {seconds} s: {before!r}, {found!r}"
         before = found
+
+
+def rests(page: Page) -> None:
+    """Wait until the page has fetched all that it fetches of a recording by itself."""
+    until(page, "window.kvarium.bases().then(({ left }) => left === 0)")
 
 
 def ready(page: Page) -> None:
@@ -81,6 +105,12 @@ def light(page: Page) -> dict[str, Any]:
 def wait_light(page: Page, colour: str) -> dict[str, Any]:
     until(page, "colour => window.kvarium.light().colour === colour", colour)
     return light(page)
+
+
+def wait_verified(page: Page, record: int) -> None:
+    """Wait until the light is green at a record, or at the one before: a step's text may not have been followed yet."""
+    becomes_any(page, lambda: light(page)["record"], (record - 1, record))
+    wait_light(page, "green")
 
 
 def wait_steps(page: Page, more: int) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.backend.server_process import ServerProcess, process
 from tests.conftest import ROOT
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready
+from tests.e2e.page import ready, until
 
 pytestmark = pytest.mark.e2e
 
@@ -36,12 +36,28 @@ def axe() -> str:
     return path.read_text()
 
 
-def press(*keys: str) -> Callable[[Page], None]:
+STANDS = """document.getAnimations().every(({ playState, effect }) =>
+  playState !== 'running' || effect.getComputedTiming().endTime === Infinity)"""
+"""Does nothing fade in or out any more? Half faded, a text has too little contrast."""
+
+
+def press(key: str, then: str) -> Callable[[Page], None]:
+    """Press a key, and wait for what it shows."""
+
     def act(page: Page) -> None:
-        for key in keys:
-            page.keyboard.press(key)
+        page.keyboard.press(key)
+        expect(page.locator(then)).to_be_visible()
 
     return act
+
+
+def nothing(page: Page) -> None:
+    """As it was opened."""
+
+
+def unselect(page: Page) -> None:
+    page.keyboard.press("Escape")
+    until(page, "!location.search.includes('block=')")
 
 
 def sessions(page: Page) -> None:
@@ -50,25 +66,27 @@ def sessions(page: Page) -> None:
 
 
 def tour(page: Page) -> None:
-    page.keyboard.press("Control+k")
+    press("Control+k", "dialog.palette")(page)
     page.keyboard.type("notes")
+    expect(page.locator("dialog.palette").get_by_role("option").first).to_contain_text("notes")
     page.keyboard.press("Enter")
     expect(page.get_by_role("dialog", name="Tour")).to_be_visible()
 
 
 STATES: dict[str, Callable[[Page], None]] = {
-    "session": press(),
+    "session": nothing,
     "sessions": sessions,
-    "each panel": press(),
-    "palette": press("Control+k"),
-    "keys": press("?"),
+    "each panel": nothing,
+    "palette": press("Control+k", "dialog.palette"),
+    "keys": press("?", "dialog.keys"),
     "tour": tour,
-    "nothing selected": press("Escape"),
+    "nothing selected": unselect,
 }
 SMALL = ("session", "palette")
 
 
 def faults(page: Page, axe: str) -> list[str]:
+    until(page, STANDS)
     if not page.evaluate("typeof axe === 'object'"):
         page.evaluate(axe)
     found: list[str] = page.evaluate(RUN)
@@ -91,7 +109,8 @@ def test_axe_finds_no_serious_fault(
         panels = page.locator(".panel [role=tab]").all() if name == "each panel" else []
         for panel in panels:
             panel.click()
-            page.wait_for_timeout(100)
+            expect(panel).to_have_attribute("aria-selected", "true")
+            ready(page)
             if told := faults(page, axe):
                 found[panel.inner_text()] = told
         if not panels and (told := faults(page, axe)):

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from kvarium.bench.viewed import viewed
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import chips, classes, ready, settled, state
+from tests.e2e.page import becomes, chips, classes, passes, ready, settled, state
 
 pytestmark = pytest.mark.e2e
 
@@ -45,17 +45,24 @@ def test_chips_are_of_their_blocks_and_a_pointer_finds_them(
         sequences = settled(
             page, lambda: rows.evaluate_all("rows => rows.map((row) => Number(row.dataset.sequence))")
         )
-        i, row = next((i, rows.nth(i)) for i, each in enumerate(sequences) if len(table_of(found, each)) > 1)
-        shown = chips(row)
-        table = table_of(found, sequences[i])
-        assert [chip["block"] for chip in shown] == table
-        assert [chip["shared"] for chip in shown] == [states[block] == "shared" for block in table]
+        sequence = next(each for each in sequences if len(table_of(found, each)) > 1)
+        row = page.locator(f'.tables .sequence[data-sequence="{sequence}"]')
+        table = table_of(found, sequence)
+        right = [(block, states[block] == "shared") for block in table]
+        becomes(page, lambda: [(chip["block"], chip["shared"]) for chip in chips(row)], right)
+        shown = settled(page, lambda: chips(row))
         expect(row).to_have_accessible_name(re.compile(rf"blocks {' '.join(map(str, table))}$"))
         # Sharp where a CSS pixel is two of the device's, and of the palette's colours.
-        drawn = settled(page, lambda: page.evaluate(_GROUNDS, shown))
-        assert drawn["ratio"] == pytest.approx(2, abs=0.02)
-        for block, colour in zip(table, drawn["drawn"], strict=True):
-            assert colour in drawn["grounds"], f"block {block} is drawn in {colour}, of {drawn['grounds']}"
+
+        def check_drawn() -> None:
+            drawn = page.evaluate(_GROUNDS, shown)
+            assert drawn["ratio"] == pytest.approx(2, abs=0.02)
+            for block, colour in zip(table, drawn["drawn"], strict=True):
+                assert colour in drawn["grounds"], (
+                    f"block {block} is drawn in {colour}, of {drawn['grounds']}"
+                )
+
+        passes(page, check_drawn)
         chip = shown[1]
         page.mouse.move(chip["x"], chip["y"])
         expect(row).to_have_attribute(

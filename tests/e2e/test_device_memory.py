@@ -60,7 +60,9 @@ def test_the_memory_of_a_device_is_told_live_and_replayed(tmp_path: Path, open_p
             ready(page)
             becomes(page, lambda page=page: shares(page), expected)  # type: ignore[misc]
         bar = page.locator(".memory .strip i")
-        assert bar.evaluate_all("all => all.map(each => each.className)") == ["weights", "kv_cache"]
+        becomes(
+            page, lambda: bar.evaluate_all("all => all.map(each => each.className)"), ["weights", "kv_cache"]
+        )
         expect(page.locator(".settings")).not_to_contain_text("memory_weights_bytes")
 
 

@@ -80,9 +80,11 @@ def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
     page.keyboard.press("Enter")
     expect(field).to_have_value("op:evict ")
     page.keyboard.type("cause:alloc")
+    expect(page.locator(".offers").get_by_role("option").first).to_contain_text("allocate")
     page.keyboard.press("Tab")
     expect(field).to_have_value("op:evict cause:allocate ")
     page.keyboard.press("Escape")
+    expect(page.locator(".offers")).to_have_count(0)
     page.keyboard.press("Enter")
     right = np.flatnonzero(evicts & (operations.cause == int(Cause.allocate))).tolist()
     wait_shown(page, right)
@@ -102,21 +104,25 @@ def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
     strip.click(position={"x": 5, "y": box["height"] * 0.9})
     until(page, "op => Number(document.querySelector('[role=scrollbar]').ariaValueNow) > op", right[-1] * 0.7)
     wait_shown(page, right)
-    found = settled(page, lambda: shown(page))
-    # A click goes there and selects the block; keys and buttons lead on from it.
+    settled(page, lambda: shown(page))
+    # A click goes there and selects the block; keys and buttons lead on from it. What comes into the list above may have moved
+    # another event under the pointer.
     page.locator(".event .what").first.click()
+    until(page, "window.kvarium.position().operation !== null && location.search.includes('block=')")
     ready(page)
-    same(state(page), recording.state_behind(found[0]))
-    block = int(operations.block[found[0]])
+    found: int = page.evaluate("window.kvarium.position().op") - 1
+    assert found in right
+    same(state(page), recording.state_behind(found))
+    block = int(operations.block[found])
     until(page, "block => new URLSearchParams(location.search).get('block') === String(block)", block)
-    later = evictions[evictions.index(found[0]) + 1]
+    later = evictions[evictions.index(found) + 1]
     page.keyboard.press(")")
     until(page, "op => window.kvarium.position().op === op + 1", later)
     page.keyboard.press("(")
-    until(page, "op => window.kvarium.position().op === op + 1", found[0])
+    until(page, "op => window.kvarium.position().op === op + 1", found)
     copied = np.flatnonzero(operations.mask(Operation.copy))[operations.source == block]
     of_block = np.union1d(np.flatnonzero(operations.block == block), copied).tolist()
-    earlier = of_block[of_block.index(found[0]) - 1]
+    earlier = of_block[of_block.index(found) - 1]
     page.get_by_role("button", name="Previous event of the same block").click()
     until(page, "op => window.kvarium.position().op === op + 1", earlier)
     # Nothing meets it: it is said once all is searched.

@@ -16,7 +16,7 @@ from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import Step
 from tests.backend.server_process import process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import classes, pixels, ready, seek, settled, until
+from tests.e2e.page import becomes, classes, passes, pixels, ready, seek, until
 
 pytestmark = pytest.mark.e2e
 
@@ -111,6 +111,30 @@ def legend(page: Page) -> dict[str, int]:
     return {name: int(count.replace(",", "")) for name, count in entries}
 
 
+def check_shades(page: Page, colouring: str, shades: list[Any]) -> None:
+    """Blocks of one shade have one colour on the map, of another shade (but for owners) another; the legend counts them."""
+    read = pixels(page)
+    colours: dict[Any, set[tuple[int, ...]]] = {}
+    for block, shade in enumerate(shades):
+        colours.setdefault(shade, set()).add(read[block])
+    assert all(len(found) == 1 for found in colours.values()), (colouring, colours)
+    counts, told = Counter(shades), legend(page)
+    if colouring == "owner":
+        assert told != {}
+        assert told.items() <= ({"free": 0, "cached, free": 0} | dict(counts)).items()
+    else:
+        assert len(set.union(*colours.values())) == len(colours), (colouring, colours)
+        parts = range(1 if colouring == "recency" else 0, 7)
+        assert list(told.values()) == [counts[part] for part in parts], colouring
+
+
+def check_lit(page: Page, names: list[str], before: dict[int, tuple[int, ...]], lit: set[str]) -> None:
+    """The blocks of these states are as they were, and no others."""
+    read = pixels(page)
+    for block, name in enumerate(names):
+        assert (read[block] == before[block]) == (name in lit), (block, name)
+
+
 def test_each_colouring_of_the_map_is_that_of_the_python_fold(
     recording: Recording, open_page: Pages, rng: random.Random, size: str
 ) -> None:
@@ -130,21 +154,7 @@ def test_each_colouring_of_the_map_is_that_of_the_python_fold(
                 # What lies before the view is fetched, where it is needed.
                 expect(page.locator(".legend.lights")).not_to_contain_text("unknown")
                 shades = expected_shades(colouring, fold, recording)
-                read = pixels(page)
-                colours: dict[Any, set[tuple[int, ...]]] = {}
-                for block, shade in enumerate(shades):
-                    colours.setdefault(shade, set()).add(read[block])
-                assert all(len(found) == 1 for found in colours.values()), (colouring, step, colours)
-                counts, told = Counter(shades), settled(page, lambda: legend(page), 0.1)
-                if colouring == "owner":
-                    assert told.items() <= ({"free": 0, "cached, free": 0} | dict(counts)).items(), (
-                        step,
-                        told,
-                    )
-                else:
-                    assert len(set.union(*colours.values())) == len(colours), (colouring, step, colours)
-                    parts = range(1 if colouring == "recency" else 0, 7)
-                    assert list(told.values()) == [counts[part] for part in parts], (colouring, step)
+                passes(page, lambda c=colouring, s=shades: check_shades(page, c, s))  # type: ignore[misc]
 
 
 def test_the_legend_lights_one_entry_and_says_so_to_the_keyboard(
@@ -160,23 +170,19 @@ def test_the_legend_lights_one_entry_and_says_so_to_the_keyboard(
         shared = page.get_by_role("button", name="shared")
         active.click()
         expect(active).to_have_attribute("aria-pressed", "true")
-        lit = pixels(page)
-        for block, name in enumerate(names):
-            assert (lit[block] == before[block]) == (name == "active"), (block, name)
+        passes(page, lambda: check_lit(page, names, before, {"active"}))
         shared.click(modifiers=["Shift"])
         expect(shared).to_have_attribute("aria-pressed", "true")
-        lit = pixels(page)
-        for block, name in enumerate(names):
-            assert (lit[block] == before[block]) == (name in ("active", "shared")), (block, name)
+        passes(page, lambda: check_lit(page, names, before, {"active", "shared"}))
         page.keyboard.press("Escape")
         expect(active).to_have_attribute("aria-pressed", "false")
-        assert pixels(page) == before
+        becomes(page, lambda: pixels(page), before)
         active.focus()
         page.keyboard.press("Enter")
         expect(active).to_have_attribute("aria-pressed", "true")
         page.keyboard.press("Enter")
         expect(active).to_have_attribute("aria-pressed", "false")
-        assert pixels(page) == before
+        becomes(page, lambda: pixels(page), before)
 
 
 def test_the_colouring_is_chosen_by_key_kept_in_the_address_and_remembered(
@@ -195,6 +201,7 @@ def test_the_colouring_is_chosen_by_key_kept_in_the_address_and_remembered(
         expect(legends).to_have_attribute("aria-label", "state")
         until(page, "new URLSearchParams(location.search).get('colour') === null")
         page.keyboard.press("Control+k")
+        expect(page.get_by_role("dialog", name="Commands").get_by_role("combobox")).to_be_focused()
         page.keyboard.type("colour the map by prefix depth")
         expect(page.locator(".palette .option.active")).to_contain_text("prefix depth")
         page.keyboard.press("Enter")

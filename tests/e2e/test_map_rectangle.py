@@ -92,13 +92,13 @@ def test_what_is_told_of_a_rectangle_is_the_python_folds_at_any_step(
             becomes(page, lambda: told(page), expected)
         facts = page.get_by_test_id("rectangle")
         expect(facts).to_contain_text(f"at step {step}")
-        owners = [
-            int(each)
-            for each in facts.locator("[data-request]").evaluate_all(
-                "all => all.map(each => each.dataset.request)"
-            )
-        ]
-        assert owners == [request for request, _ in expected["requests"]]
+        becomes(
+            page,
+            lambda: facts.locator("[data-request]").evaluate_all(
+                "all => all.map(each => Number(each.dataset.request))"
+            ),
+            [request for request, _ in expected["requests"]],
+        )
 
 
 def test_a_rectangle_is_marked_by_pointer_and_keys_and_goes_with_escape(
@@ -136,6 +136,8 @@ def test_a_rectangle_is_marked_by_pointer_and_keys_and_goes_with_escape(
             0,
         )
         until(page, "window.kvarium.shown('inside').inside.blocks > 4")
+        marks = len(blocks_in(marked(page) or (0, 0, 1), 256))
+        expect(facts.locator(".big")).to_contain_text(str(marks))
         owner = facts.locator("[data-request] button").first
         name = owner.text_content()
         owner.click()

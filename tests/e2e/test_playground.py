@@ -16,7 +16,7 @@ from tests.backend.running_server import TOKEN, wait_for
 from tests.backend.server_process import ServerProcess, process, serving
 from tests.e2e.conftest import GONE, Pages, Recording
 from tests.e2e.page import becomes, chips, hold, ready, release, seek, state, until, wait_light
-from tests.e2e.writing import number, playground, send, session_of, told, typed, words
+from tests.e2e.writing import number, playground, send, session_of, told, told_of, typed, words
 
 pytestmark = pytest.mark.e2e
 
@@ -48,7 +48,7 @@ def test_a_step_typed_right_after_g_is_typed_into_its_field(idle: ServerProcess,
     page.keyboard.press("g")
     page.keyboard.type("123")
     expect(page.locator(".gofield input")).to_have_value("123")
-    assert page.locator(".left .segments .on").text_content() == "tables"
+    expect(page.locator(".left .segments .on")).to_have_text("tables")
 
 
 def test_an_engine_that_has_done_nothing_yet_is_no_fault_and_says_what_to_do(
@@ -98,9 +98,9 @@ def test_a_typed_prompt_becomes_a_request_with_blocks_and_growing_text(
     idle: ServerProcess, open_page: Pages
 ) -> None:
     page = playground(idle, open_page)
-    # The text grows while it runs.
-    running = send(page, PROMPT, max_tokens=1000)
-    for _ in range(4):
+    # The text grows while it runs, for so long that it is seen.
+    running = send(page, PROMPT, max_tokens=1400)
+    for _ in range(2):
         before = len(running.locator(".said.sampled").text_content() or "")
         until(
             page,
@@ -114,11 +114,10 @@ def test_a_typed_prompt_becomes_a_request_with_blocks_and_growing_text(
     expect(typed(page)).to_have_value("")
     expect(card.locator(".chips canvas").first).to_be_visible()
     said = card.locator(".said.sampled")
-    # Seen while it runs: one chip a block, and the same blocks in the inspector's figures.
     expect(card.locator(".figures")).to_contain_text(f"{length} +")
     expect(card.locator(".figures")).to_contain_text("tok/s")
     expect(card.locator(".state")).to_have_text("finished · length")
-    (sequence,) = told(page, f"requests/{number(card)}/tokens")["sequences"]
+    (sequence,) = told_of(page, number(card))["sequences"]
     pieces = {int(token): piece for token, piece in told(page, "pieces")["pieces"].items()}
     assert len(sequence["tokens"]) == 40
     line = words(sequence["tokens"], pieces).strip()
@@ -139,6 +138,9 @@ def test_three_samples_share_the_prompts_blocks_and_a_click_selects_them_everywh
     expect(page.locator("input[name=n]")).to_have_value("3")
     card = send(page, "x" * 40, max_tokens=400)
     expect(card.locator(".voice")).to_have_count(3)
+    # Held, so that it does not come to its end meanwhile.
+    typed(page).press("Escape")
+    hold(page)
     voice = card.locator(".voice").nth(2)
     until(
         page,
@@ -149,9 +151,6 @@ def test_three_samples_share_the_prompts_blocks_and_a_click_selects_them_everywh
     card.locator(".voice").nth(1).locator(".title .link").click()
     expect(card.locator(".voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
     expect(page.locator(".inspector .conversation .voice").nth(1)).to_have_class(re.compile(r"\bon\b"))
-    # Held and brought into sight, as what grows above a chip moves it.
-    typed(page).press("Escape")
-    hold(page)
     voice.get_by_role("img", name="blocks").scroll_into_view_if_needed()
     shared = next(chip for chip in chips(voice) if chip["shared"])
     expect(voice.get_by_role("img", name="blocks")).to_have_accessible_name(
@@ -244,7 +243,7 @@ def test_who_has_paused_is_taken_to_the_live_end_and_scrubbing_back_shows_what_t
     card = send(page, "after", max_tokens=20)
     until(page, "window.kvarium.position().mode === 'follow'")
     expect(card.locator(".state")).to_have_text("finished · length")
-    answer = told(page, f"requests/{number(card)}/tokens")
+    answer = told_of(page, number(card))
     records = answer["sequences"][0]["records"]
     wait_for(lambda: told(page, "steps")["indexed_record"] >= records[-1])
     steps = told(page, "steps")
@@ -283,6 +282,7 @@ def test_a_conversation_is_sent_with_its_system_prompt_and_goes_on_behind_a_fini
         page = playground(server, open_page)
         page.locator("textarea[name=system]").fill("Be brief.")
         card = send(page, "Who are you?", max_tokens=7)
+        wait_for(lambda: len(asked) == 1)
         assert asked[0].args == {
             "prompt": "Who are you?",
             "n": 1,
@@ -297,12 +297,12 @@ def test_a_conversation_is_sent_with_its_system_prompt_and_goes_on_behind_a_fini
         expect(typed(page)).to_be_focused()
         expect(page.locator(".write")).to_contain_text(f"continues r{done}")
         send(page, "And then?")
-        assert len(asked) == 2
+        wait_for(lambda: len(asked) == 2)
         assert (asked[1].args["follow"], asked[1].args["chat"]) == (done, True)
         assert "system" not in asked[1].args
         page.get_by_label("chat template").uncheck()
         send(page, "raw")
-        assert len(asked) == 3
+        wait_for(lambda: len(asked) == 3)
         assert "chat" not in asked[2].args
         # The engine's own words, and what was typed stays.
         engine.answer = lambda command: Answer(id=command.id, error="the model says no")
@@ -327,14 +327,14 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
             expect(card.locator(".voice .title").nth(i)).to_contain_text("60 tokens · length")
             expect(page.locator(".inspector .voice").nth(i)).to_contain_text("· length")
         expect(page.locator(".inspector .pairs")).to_contain_text("up to 60 new ones each")
+        expect(page.locator(".inspector .sampling")).to_contain_text("n 2")
+        expect(page.locator(".inspector .sampling")).to_contain_text("max_tokens 60")
         sampling = page.locator(".inspector .sampling").text_content() or ""
-        assert "n 2" in sampling
-        assert "max_tokens 60" in sampling
         session, request = session_of(page), number(card)
         server.interrupt()
         assert server.wait() == 0
         expect(page.locator(".playground")).to_contain_text("The engine of this session has ended")
-        assert "#" in (card.locator(".said.sampled").first.text_content() or "")
+        expect(card.locator(".said.sampled").first).to_contain_text("#")
     database = open_for_reading(str(db))
     reader = Reader(database)
     number_of_session = reader.find(session)

@@ -8,7 +8,20 @@ from playwright.sync_api import expect
 
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import assert_pixels_are, ready, same, seek, settled, state, step_of, until, wait_light
+from tests.e2e.page import (
+    assert_pixels_are,
+    becomes,
+    ready,
+    rests,
+    same,
+    seek,
+    settled,
+    state,
+    step_of,
+    until,
+    wait_light,
+    wait_verified,
+)
 
 pytestmark = pytest.mark.e2e
 
@@ -34,7 +47,7 @@ def test_scrubbing_gives_exactly_the_state_of_the_python_fold(
         expected = recording.state_after(step)
         same(state(page), expected)
         assert_pixels_are(page, expected)
-        assert wait_light(page, "green")["record"] in (expected["record"], expected["record"] - 1)
+        wait_verified(page, expected["record"])
 
 
 def test_a_finished_recording_opens_from_the_list_of_sessions(
@@ -92,6 +105,7 @@ def test_after_joining_scrubbing_within_what_is_loaded_makes_no_request(
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     # What the page fetches beside it, in its own time, has come.
+    rests(page)
     before = settled(page, lambda: len(requests), 1.5)
     for step in (204, 203, 201, 206, 202):
         seek(page, step)
@@ -106,9 +120,10 @@ def test_the_story_of_a_sequence_in_the_url_is_of_its_request_alone(
     ready(page)
     page.get_by_text("Load earlier").click()
     expect(page.locator(".inspector .life .line").first).to_be_visible()
-    lines = settled(page, page.locator(".inspector .life .line").all_inner_texts)
-    request = page.locator(".inspector .big").first.inner_text().split()[0]
-    assert sum("submitted" in line for line in lines) == 1, f"{request}: {lines}"
+    lines = page.locator(".inspector .life .line")
+    becomes(page, lambda: sum("submitted" in line for line in lines.all_inner_texts()), 1)
+    told = settled(page, lines.all_inner_texts)
+    assert sum("submitted" in line for line in told) == 1, told
 
 
 def test_the_next_change_of_a_block_is_found_beyond_what_is_loaded(
@@ -147,6 +162,7 @@ def test_a_clicked_control_leaves_the_keys_to_the_page(
     expect(whole).to_have_attribute("aria-selected", "true")
     page.get_by_role("combobox", name="Filter of events").click()
     page.keyboard.press("Escape")
+    ready(page)
     stands = step_of(page)
     page.keyboard.press(".")
     until(page, "step => window.kvarium.position().step === step", stands + 1)

@@ -13,7 +13,7 @@ from tests.backend.running_server import wait_for
 from tests.backend.server_process import ServerProcess, serving
 from tests.e2e.conftest import Pages
 from tests.e2e.page import becomes, chips, ready, seek, until, wait_light
-from tests.e2e.writing import number, playground, send, told, typed, words
+from tests.e2e.writing import number, playground, send, told, told_of, typed, words
 from tests.engine.likely_runner import LikelyRunner
 from tests.engine.mirrored import Mirrored
 
@@ -88,12 +88,12 @@ def test_each_sequence_tells_what_ended_it(idle: ServerProcess, open_page: Pages
     page.get_by_role("button", name="Sampling").click()
     first = send(page, "an answer to be stopped", max_tokens=12, seed=5)
     expect(first.locator(".state")).to_have_text("finished · length")
-    (sequence,) = told(page, f"requests/{number(first)}/tokens")["sequences"]
+    (sequence,) = told_of(page, number(first))["sequences"]
     stop = sequence["tokens"][4]
     page.locator("input[name=stop_token_ids]").fill(str(stop))
     again = send(page, "an answer to be stopped", n=2, max_tokens=12)
     expect(again.locator(".state")).to_contain_text("finished")
-    answer = told(page, f"requests/{number(again)}/tokens")
+    answer = told_of(page, number(again))
     last = answer["ending"]
     for i, each in enumerate(answer["sequences"]):
         end = each["ending"] or last
@@ -121,8 +121,8 @@ def test_how_likely_tokens_were_is_shown_where_it_was_asked_for(open_page: Pages
         # The n-th token has e^(-n/8): the prompt's three count.
         shades = [sum(math.exp(-(3 + i) / 8) < least for least in (0.5, 0.2, 0.05, 0.01)) for i in range(40)]
         assert set(shades) == {0, 1, 2, 3, 4}
-        classes = [name.split() for name in tokens.evaluate_all("all => all.map(each => each.className)")]
-        assert [f"o{shade}" in names for shade, names in zip(shades, classes, strict=True)] == [True] * 40
+        for i, shade in enumerate(shades):
+            expect(tokens.nth(i)).to_have_class(re.compile(rf"\bo{shade}\b"))
         card = page.get_by_role("tooltip")
         tokens.nth(10).hover()
         expect(card).to_contain_text("19.7\u202f%")
@@ -197,7 +197,7 @@ def test_a_beam_search_shows_its_beams_and_its_answers_as_of_any_record(
     inspector = page.locator(".inspector")
     expect(inspector.locator(".pairs")).to_contain_text("beam width")
     expect(card.locator(".state")).to_contain_text("finished")
-    answer = told(page, f"requests/{number(card)}/tokens")
+    answer = told_of(page, number(card))
     found = answer["hypotheses"]
     assert len(found) >= 2
     rows = inspector.locator(".answers .voice")
@@ -211,11 +211,11 @@ def test_a_beam_search_shows_its_beams_and_its_answers_as_of_any_record(
     expect(inspector.locator(".answers .beyond")).to_have_count(min(len(found), 24) - 2)
     expect(inspector.locator(".answers .note")).to_have_text(f"{len(found)} found, 2 wanted")
     # Back where it searched: who lived then, with what each had taken over.
-    steps = told(page, "steps")
-    at = dict(zip(steps["record"], steps["step"], strict=True))
     forks = sorted(row["created"] for row in answer["sequences"] if row["parent"] is not None)
     record = forks[len(forks) // 2]
-    wait_for(lambda: record in at)
+    wait_for(lambda: told(page, "steps")["indexed_record"] >= record)
+    steps = told(page, "steps")
+    at = dict(zip(steps["record"], steps["step"], strict=True))
     seek(page, at[record])
     alive = [
         row

@@ -2,7 +2,6 @@
 
 import random
 import re
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Record
 from tests.backend.server_process import ServerProcess, kvarium, process
 from tests.e2e.conftest import Pages, Recording, read_recording
-from tests.e2e.page import assert_pixels_are, ready, same, seek, settled, state, until
+from tests.e2e.page import assert_pixels_are, becomes, ready, rests, same, seek, settled, state, until
 from tests.plain_state import plain_state
 
 pytestmark = pytest.mark.e2e
@@ -67,7 +66,7 @@ def test_what_a_random_seek_draws_is_the_state_of_the_python_fold(
     ready(page)
     for step in steps:
         seek(page, step)
-        until(page, f"step => {SHOWN}.step === step && {SHOWN}.settled", step)
+        until(page, f"step => {SHOWN}?.step === step && {SHOWN}.settled", step)
         shown = page.evaluate(SHOWN)
         assert shown["verified"], f"step {step} was drawn before its digest was compared: {shown}"
         same(state(page), expected[step])
@@ -85,6 +84,7 @@ def test_no_picture_on_the_way_is_told_to_be_verified_before_its_digest_was_comp
     """Of many seeks in a row each replaces the one before; whatever is drawn and settled meanwhile was compared."""
     page = open_page(f"{viewing.url}/?session={long.session}&step=0")
     ready(page)
+    until(page, f"{SHOWN} !== null")
     steps = [rng.randrange(long.steps) for _ in range(12)]
     drawn = page.evaluate(
         """async steps => {
@@ -96,7 +96,8 @@ def test_no_picture_on_the_way_is_told_to_be_verified_before_its_digest_was_comp
             drawn.push({ ...window.kvarium.mapShown() });
           }
           await window.kvarium.ready();
-          for (let i = 0; i < 600 && window.kvarium.mapShown().step !== last; i++) {
+          const end = performance.now() + 60000;
+          while (performance.now() < end && window.kvarium.mapShown().step !== last) {
             await new Promise(requestAnimationFrame);
             drawn.push({ ...window.kvarium.mapShown() });
           }
@@ -125,13 +126,12 @@ def test_a_state_is_fetched_while_the_pointer_rests_and_gone_to_without_asking_a
     until(page, "document.querySelector('.timeline .lane canvas').width > 0")
     box = page.locator(".timeline .lane").bounding_box()
     assert box is not None
+    rests(page)
     before = len(settled(page, sought))
     x, y = box["x"] + box["width"] * 0.8, box["y"] + box["height"] * 0.55
     page.mouse.move(x, y)
-    deadline = time.monotonic() + 20
-    while len(sought()) == before:
-        assert time.monotonic() < deadline, "nothing was asked for while the pointer rested"
-        page.wait_for_timeout(50)
+    # Asked for while the pointer rests.
+    becomes(page, lambda: len(sought()) > before, True)
     page.mouse.down()
     page.mouse.up()
     ready(page)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.backend.running_server import RunningServer, running
-from tests.e2e.conftest import Pages, Recording
+from tests.e2e.conftest import GONE, Pages, Recording
 
 pytestmark = pytest.mark.e2e
 
@@ -50,19 +50,28 @@ def test_a_session_is_found_named_annotated_exported_removed_and_brought_back(
     expect(rows.get_by_role("img", name="Usage: at most")).to_be_visible()
 
     page.keyboard.press("/")
+    expect(page.get_by_role("searchbox")).to_be_focused()
     page.keyboard.type("no such thing")
     expect(page.get_by_text("No session has “no such thing”")).to_be_visible()
     page.keyboard.press("Escape")
+    expect(rows).to_have_count(1)
     page.keyboard.press("ArrowDown")
+    expect(rows).to_be_focused()
     page.keyboard.press("F2")
+    written = page.locator(".editable")
+    expect(written).to_be_focused()
     page.keyboard.type("<b>two</b> tenants 🐟")
     page.keyboard.press("Enter")
     expect(rows.locator(".name")).to_have_text("<b>two</b> tenants 🐟")
+    expect(rows).to_be_focused()
     page.keyboard.press("n")
+    expect(written).to_be_focused()
     page.keyboard.type("never mind")
     page.keyboard.press("Escape")
     expect(rows.locator(".remark")).to_have_text("add a note")
+    expect(rows).to_be_focused()
     page.keyboard.press("n")
+    expect(written).to_be_focused()
     page.keyboard.type("the first eviction comes late")
     page.keyboard.press("Enter")
     expect(rows.locator(".remark")).to_have_text("the first eviction comes late")
@@ -71,6 +80,7 @@ def test_a_session_is_found_named_annotated_exported_removed_and_brought_back(
         ("the first eviction comes late", recording.steps - 1)
     ]
 
+    expect(rows).to_be_focused()
     page.keyboard.press("e")
     with page.expect_download(timeout=60_000) as download:
         page.get_by_role("button", name="Export", exact=True).click()
@@ -82,8 +92,9 @@ def test_a_session_is_found_named_annotated_exported_removed_and_brought_back(
         ]
     connection.close()
 
-    page.keyboard.press("Delete")
     dialog = page.get_by_role("dialog")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("Delete")
     expect(dialog).to_contain_text("This can’t be undone.")
     page.keyboard.press("Escape")
     # A key that follows at once is not taken for the closed dialog's.
@@ -103,6 +114,7 @@ def test_a_session_is_found_named_annotated_exported_removed_and_brought_back(
     expect(rows).to_contain_text("imported")
     expect(rows.locator(".remark")).to_be_disabled()
     page.keyboard.press("ArrowDown")
+    expect(rows).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".bar .name b")).to_have_text("<b>two</b> tenants 🐟")
 
@@ -110,12 +122,14 @@ def test_a_session_is_found_named_annotated_exported_removed_and_brought_back(
 def test_what_a_page_cannot_do_is_said_with_its_reason(
     recording: Recording, open_page: Pages, tmp_path: Path
 ) -> None:
+    open_page.forgive(*GONE)
     shutil.copy(recording.path, tmp_path / "runs.db")
     server = RunningServer(tmp_path / "runs.db", read_only=True)
     page = opened(server, open_page)
     expect(page.get_by_role("button", name="Import a file")).to_be_disabled()
     expect(page.get_by_role("button", name="Remove mix")).to_be_disabled()
     page.keyboard.press("ArrowDown")
+    expect(page.locator(".landing tbody tr")).to_be_focused()
     page.keyboard.press("Delete")
     expect(page.get_by_role("alert")).to_contain_text("opened read-only")
     page.keyboard.press("F2")

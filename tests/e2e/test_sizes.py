@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, until
+from tests.e2e.page import becomes, passes, ready, settled, until
 
 pytestmark = pytest.mark.e2e
 
@@ -37,7 +37,17 @@ def size(page: Page, panel: str) -> float:
 
 def wait_size(page: Page, panel: str, expected: float) -> None:
     expect(edge(page, panel)).to_have_attribute("aria-valuenow", str(round(expected)))
-    assert abs(size(page, panel) - expected) < 1
+    becomes(page, lambda: abs(size(page, panel) - expected) < 1, True)
+
+
+def check_within(page: Page, name: str, width: int, height: int) -> None:
+    shown = page.locator(name).first.bounding_box()
+    assert shown is not None, name
+    assert shown["width"] > 150, name
+    assert shown["height"] > 15, name
+    assert shown["x"] >= 0, name
+    assert shown["x"] + shown["width"] <= width + 0.5, name
+    assert shown["y"] + shown["height"] <= height + 0.5, name
 
 
 def test_panels_are_resized_by_pointer_and_keyboard_and_stay_so(
@@ -46,7 +56,7 @@ def test_panels_are_resized_by_pointer_and_keyboard_and_stay_so(
     address = f"{viewing.url}/?session={recording.session}&step=100"
     page = open_page(address)
     ready(page)
-    own = {panel: size(page, panel) for panel in PANELS}
+    own = settled(page, lambda: {panel: size(page, panel) for panel in PANELS})
     # By keyboard: the arrow that points away from the panel makes it larger.
     for panel, key in zip(PANELS, ("ArrowRight", "ArrowLeft", "ArrowUp", "ArrowUp"), strict=True):
         edge(page, panel).focus()
@@ -68,7 +78,7 @@ def test_panels_are_resized_by_pointer_and_keyboard_and_stay_so(
     wait_size(page, "the left column", own["the left column"] + 96)
     # More of the queue is shown where there is room for it.
     chips = page.locator(".queuerow .qchip")
-    few = chips.count()
+    few = settled(page, chips.count)
     edge(page, "the free queue").focus()
     page.keyboard.press("Shift+ArrowUp")
     until(page, "few => document.querySelectorAll('.queuerow .qchip').length > few", few)
@@ -82,13 +92,7 @@ def test_panels_are_resized_by_pointer_and_keyboard_and_stay_so(
     page.set_viewport_size({"width": 1280, "height": 720})
     until(page, "document.querySelector('.page').getBoundingClientRect().right <= 1280.5")
     for name in (".left", ".centre", ".inspector", ".queue", ".timeline", ".footer", ".map"):
-        shown = page.locator(name).first.bounding_box()
-        assert shown is not None
-        assert shown["width"] > 150, name
-        assert shown["height"] > 15, name
-        assert shown["x"] >= 0, name
-        assert shown["x"] + shown["width"] <= 1280.5, name
-        assert shown["y"] + shown["height"] <= 720.5, name
+        passes(page, lambda name=name: check_within(page, name, 1280, 720))  # type: ignore[misc]
     page.set_viewport_size({"width": 1600, "height": 1000})
     # Back to what each has by itself.
     edge(page, "the left column").dblclick()

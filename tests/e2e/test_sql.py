@@ -1,5 +1,6 @@
 """The SQL panel: a worked question is asked, put in order, followed by a link, and taken away; a fault is shown where it lies."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +29,7 @@ def test_a_worked_question_is_asked_and_its_answer_leads_on(
     query = page.get_by_role("textbox", name="SQL query")
     expect(query).to_be_focused()
     page.get_by_label("Worked questions").select_option(label="When was the pool fullest?")
+    expect(query).to_have_value(re.compile(r"When was the pool fullest\?"))
     expect(query).to_be_focused()
     page.keyboard.press("Control+Enter")
     answer = page.locator(".answer")
@@ -67,6 +69,6 @@ def test_a_worked_question_is_asked_and_its_answer_leads_on(
     expect(fault).to_contain_text('"wrong" not found', timeout=60_000)
     fault.get_by_role("button", name="line 2, column 3").click()
     until(page, "getSelection().toString() === 'wrong'")
-    asked = page.get_by_label("Queries asked before").locator("option").all_inner_texts()
-    assert asked[1] == "SELECT step, wrong FROM step"
-    assert asked[2].startswith("-- When was the pool fullest?")
+    asked = page.get_by_label("Queries asked before").locator("option")
+    expect(asked.nth(1)).to_have_text("SELECT step, wrong FROM step")
+    expect(asked.nth(2)).to_contain_text("-- When was the pool fullest?")

@@ -14,7 +14,7 @@ from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import Step
 from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
-from tests.e2e.page import ready, until
+from tests.e2e.page import becomes, ready, settled, until
 
 pytestmark = pytest.mark.e2e
 
@@ -49,7 +49,7 @@ def wait_shown(page: Page, condition: str) -> tuple[int, int]:
         "condition => { const said = /steps=(\\d+)-(\\d+)/.exec(location.search); if (said === null) return false;"
         f" const [from, to] = said.slice(1).map(Number); return {condition}; }}",
     )
-    return steps_shown(page)
+    return settled(page, lambda: steps_shown(page))
 
 
 def lane(page: Page) -> Locator:
@@ -60,7 +60,7 @@ def test_steps_are_brushed_moved_and_kept_in_the_address(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
     page = opened(viewing, recording, open_page, "&step=250&steps=100-299")
-    assert steps_shown(page) == (100, 299)
+    becomes(page, lambda: steps_shown(page), (100, 299))
     box = lane(page).bounding_box()
     assert box is not None
     left, right, y = box["x"] + 62, box["x"] + box["width"] - 16, box["y"] + box["height"] * 0.3
@@ -77,7 +77,7 @@ def test_steps_are_brushed_moved_and_kept_in_the_address(
     page.reload()
     ready(page)
     expect(page.get_by_role("slider", name=WINDOW)).to_be_visible()
-    assert steps_shown(page) == brushed
+    becomes(page, lambda: steps_shown(page), brushed)
 
     window = page.get_by_role("slider", name=WINDOW)
     window.focus()
@@ -90,7 +90,7 @@ def test_steps_are_brushed_moved_and_kept_in_the_address(
     page.keyboard.press("Home")
     wait_shown(page, "from === 0")
     # By its right edge, to the end.
-    place = window.bounding_box()
+    place = settled(page, window.bounding_box)
     assert place is not None
     page.mouse.move(place["x"] + place["width"] - 1, place["y"] + 8)
     page.mouse.down()
@@ -98,6 +98,7 @@ def test_steps_are_brushed_moved_and_kept_in_the_address(
     page.mouse.up()
     until(page, "location.search.includes('steps=all')")
     page.keyboard.press("8")
+    until(page, "document.activeElement?.dataset.panel === 'timeline'")
     page.keyboard.press("+")
     wait_shown(page, f"to - from > {fewer[1] - fewer[0]} && to - from < {recording.steps - 1}")
     page.keyboard.press("0")
@@ -135,7 +136,7 @@ def test_a_row_a_request_shows_what_it_did_and_a_click_selects_it(
     states, chunks = told_lanes(recording)
     page = opened(viewing, recording, open_page, "&step=250&steps=200-320")
     until(page, "(lanes => lanes !== null && !lanes.isLoading && lanes.from === 200)(window.kvarium.lanes())")
-    lanes = page.evaluate("window.kvarium.lanes()")
+    lanes = settled(page, lambda: page.evaluate("window.kvarium.lanes()"))
     assert lanes["holes"] == []
     rows = lanes["rows"]
     assert len(rows) >= 4

@@ -42,7 +42,7 @@ def test_the_tree_is_what_the_python_fold_says_at_random_steps(
         sums = f"{len(expected)} contents in {sum(len(node['blocks']) for node in expected)} blocks"
         told = re.compile(f"^{sums}(\\d+ can’t be hit)?$")
         expect(page.locator(".centre .legend")).to_have_text(told)
-        assert page.evaluate("window.kvarium.tree()") == expected
+        becomes(page, lambda: page.evaluate("window.kvarium.tree()"), expected)
 
 
 def row(page: Page, text: str) -> str:
@@ -74,6 +74,7 @@ def test_a_prefix_is_found_opened_and_selected_and_gone_when_it_is_evicted(
     expect(page.locator(".centre .legend")).to_have_text("5 contents in 5 blocks")
 
     page.keyboard.press("/")
+    expect(page.locator(".centre [data-filter]")).to_be_focused()
     page.keyboard.type(f"{BEGINNING}She sat")
     found = page.locator(".treebar .found")
     expect(found).to_have_text("matches 3 blocks (48 tokens), then differs at “sat”")
@@ -89,13 +90,16 @@ def test_a_prefix_is_found_opened_and_selected_and_gone_when_it_is_evicted(
 
     # By keys alone: the run block by block, closed again, down to a branch, and select it.
     page.keyboard.press("4")
+    expect(tree).to_be_focused()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("treeitem")).to_have_count(1)
     page.get_by_role("button", name="3 blocks").click()
     expect(page.get_by_role("treeitem")).to_have_count(4)
     page.get_by_role("button", name="3 blocks").click()
+    expect(page.get_by_role("treeitem")).to_have_count(1)
     page.keyboard.press("4")
+    expect(tree).to_be_focused()
     page.keyboard.press("*")
     expect(page.get_by_role("treeitem")).to_have_count(3)
     page.keyboard.press("End")

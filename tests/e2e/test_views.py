@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.backend.server_process import ServerProcess, process
-from tests.e2e.behind import Behind, Truth, check_state, wait_looked_up
+from tests.e2e.behind import STATE, Behind, Truth, wait_told
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import assert_pixels_are, ready, seek, until
 from tests.plain_state import plain_state
@@ -43,7 +43,7 @@ def test_the_state_behind_each_view_is_the_python_fold_s_at_random_steps_forward
                 until(page, "step => window.kvarium.position().step === step", fold.step)
                 ready(page)
             behind = Behind(truth, fold, block, request)
-            check_state(page, behind)
+            wait_told(page, {STATE: behind.check_state})
             page.keyboard.press(centre)
             if centre == "3":
                 # It comes up with nothing in it.
@@ -52,11 +52,11 @@ def test_the_state_behind_each_view_is_the_python_fold_s_at_random_steps_forward
                     "size => window.kvarium.mapPixels().blocks.length === size",
                     fold.state.blocks.num_blocks,
                 )
-                until(page, "step => window.kvarium.mapShown().step === step", fold.step)
+                until(page, "step => window.kvarium.mapShown()?.step === step", fold.step)
                 assert_pixels_are(page, plain_state(fold))
             look_up = {"block request": behind.check_stories, "series": behind.check_timeline}
             if centre == "4":
                 look_up["tree"] = behind.check_tree
             elif centre == "5":
                 look_up["events"] = behind.check_events
-            wait_looked_up(page, look_up)
+            wait_told(page, look_up)

@@ -7,7 +7,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages
-from tests.e2e.page import ready
+from tests.e2e.page import becomes, ready
 
 
 def playground(server: ServerProcess, open_page: Pages, **options: Any) -> Page:
@@ -49,6 +49,18 @@ def words(tokens: list[int], pieces: dict[int, str]) -> str:
         found = re.fullmatch("(?:<0x([0-9A-F]{2})>)+", piece)
         text += bytes.fromhex(re.sub("<0x|>", "", piece)) if found else piece.encode()
     return text.decode(errors="replace")
+
+
+def told_of(page: Page, request: int) -> Any:
+    """What the server tells of a request that has ended on the page: once its end is stored, too."""
+    found: list[Any] = []
+
+    def is_stored() -> bool:
+        found[:] = [told(page, f"requests/{request}/tokens")]
+        return found[0]["ending"] is not None
+
+    becomes(page, is_stored, True)
+    return found[0]
 
 
 def told(page: Page, path: str) -> Any:
