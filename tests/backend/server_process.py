@@ -22,7 +22,7 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | {"KVARIUM_ENGINE_TOKEN": TOKEN, "PYTHONUNBUFFERED": "1"} | more
 
 
-def kvarium(*args: str, timeout: float = 120, **more: str) -> subprocess.CompletedProcess[str]:
+def kvarium(*args: str, timeout: float = 300, **more: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
     return subprocess.run(
         [*KVARIUM, *args],
@@ -74,11 +74,11 @@ class ServerProcess:
         return self._process.pid
 
     def wait_ready(self) -> "ServerProcess":
-        wait_for(lambda: "http://" in self.text or self._process.poll() is not None, 90)
+        wait_for(lambda: "http://" in self.text or self._process.poll() is not None, 180)
         assert self._process.poll() is None, self.text
         return self
 
-    def wait_line(self, part: str, timeout: float = 90) -> None:
+    def wait_line(self, part: str, timeout: float = 180) -> None:
         wait_for(lambda: part in self.text or self._process.poll() is not None, timeout)
         assert part in self.text, self.text
 

@@ -119,11 +119,11 @@ def test_behind_many_holes_a_run_is_found_without_a_walk_over_them() -> None:
             arena.free(4 * hole)
         best = float("inf")
         for _ in range(5):
-            began = time.perf_counter()
+            began = time.thread_time()
             for _ in range(300):
                 assert arena.take(3) == 4 * holes
                 arena.free(4 * holes)
-            best = min(best, time.perf_counter() - began)
+            best = min(best, time.thread_time() - began)
         return best
 
     # 64 times the holes: a walk would take some 64 times as long, the tree goes 17 levels down instead of 11.
