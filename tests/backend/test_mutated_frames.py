@@ -86,13 +86,14 @@ def talk(server: RunningServer, lawful: list[bytes], rng: random.Random) -> str:
         compression=None,
         max_size=None,
         proxy=None,
+        open_timeout=60,
     ) as connection:
         try:
             for frame in sent:
                 connection.send(frame)
             connection.send(codec.seal(Bye(reason="done")))
             while True:
-                raw = connection.recv(timeout=1.0)
+                raw = connection.recv(timeout=5.0)
                 assert isinstance(raw, bytes)
                 answer = codec.open_frame(raw)
                 if isinstance(answer, Rejected):

@@ -10,7 +10,6 @@ figures, the story of a block, whatever contents follow) may come a moment later
 
 import bisect
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +35,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE, Operation
 from kvarium_ledger.records import Keyframe, RequestState, Step
 from tests.e2e.conftest import Recording
-from tests.e2e.page import THROTTLE, WAIT
+from tests.e2e.page import WAIT, Patience
 from tests.plain_state import plain_tree
 
 Plain = dict[str, Any]
@@ -484,13 +483,13 @@ STATE = "position usage map tables queue scheduler block request"
 def wait_told(page: Page, checks: Mapping[str, Callable[[Plain], None]]) -> None:
     """Wait until each check, by what it is of, finds what it must in what is shown; the last difference is raised."""
     for names, check in checks.items():
-        deadline = time.monotonic() + WAIT * THROTTLE
+        patience = Patience(WAIT)
         while True:
             try:
                 check(shown(page, *names.split()))
                 break
             except (AssertionError, TypeError):
                 # TypeError: it is not there yet.
-                if time.monotonic() > deadline:
+                if patience.ends():
                     raise
             page.wait_for_timeout(20)

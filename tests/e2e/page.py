@@ -15,14 +15,28 @@ WAIT = 60.0
 """s for what never comes: a machine that has other things to do may take long for what does."""
 
 
+class Patience:
+    """For how long something is waited for (s). A time for which the machine, or this process, stood still counts for a second."""
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds * THROTTLE
+        self._looked = time.monotonic()
+
+    def ends(self) -> bool:
+        now = time.monotonic()
+        self._left -= min(1.0, now - self._looked)
+        self._looked = now
+        return self._left < 0
+
+
 def until(page: Page, condition: str, arg: Any = None, timeout: float = WAIT) -> None:
     """Wait until ``condition``, a JavaScript expression or function of ``arg``, holds.
 
     Playwright's own way evaluates a string in the page, which the page's content security policy forbids.
     """
-    deadline = time.monotonic() + timeout * THROTTLE
+    patience = Patience(timeout)
     while not page.evaluate(condition, arg):
-        if time.monotonic() > deadline:
+        if patience.ends():
             stands = page.evaluate(
                 "[window.kvarium?.position(), document.querySelector('.banners')?.innerText]"
             )
@@ -35,9 +49,9 @@ _Read = TypeVar("_Read")
 
 def becomes(page: Page, read: Callable[[], object], expected: object, timeout: float = WAIT) -> None:
     """Wait until what is read is as expected: for what ``expect`` has no words for."""
-    deadline = time.monotonic() + timeout * THROTTLE
+    patience = Patience(timeout)
     while (found := read()) != expected:
-        assert time.monotonic() < deadline, f"waited {timeout} s in vain for {expected!r}: {found!r}"
+        assert not patience.ends(), f"waited {timeout} s in vain for {expected!r}: {found!r}"
         page.wait_for_timeout(20)
 
 
@@ -45,35 +59,35 @@ def becomes_any(
     page: Page, read: Callable[[], _Read | None], expected: Collection[_Read], timeout: float = WAIT
 ) -> _Read:
     """Wait until what is read is any of what is as right as the others, as are those that tie; which one it is."""
-    deadline = time.monotonic() + timeout * THROTTLE
+    patience = Patience(timeout)
     while (found := read()) is None or found not in expected:
-        assert time.monotonic() < deadline, f"waited {timeout} s in vain for any of {expected!r}: {found!r}"
+        assert not patience.ends(), f"waited {timeout} s in vain for any of {expected!r}: {found!r}"
         page.wait_for_timeout(20)
     return found
 
 
 def passes(page: Page, check: Callable[[], object], timeout: float = WAIT) -> None:
     """Wait until a check that asserts finds all as it should be; the last difference is raised."""
-    deadline = time.monotonic() + timeout * THROTTLE
+    patience = Patience(timeout)
     while True:
         try:
             check()
             return
         except AssertionError:
-            if time.monotonic() > deadline:
+            if patience.ends():
                 raise
         page.wait_for_timeout(20)
 
 
 def settled(page: Page, read: Callable[[], _Read], seconds: float = 0.3, timeout: float = WAIT) -> _Read:
     """What is read, once it is the same again after so many seconds."""
-    deadline = time.monotonic() + timeout * THROTTLE
+    patience = Patience(timeout)
     before = read()
     while True:
         page.wait_for_timeout(1000 * seconds)
         if (found := read()) == before:
             return found
-        assert time.monotonic() < deadline, f"it never stood still for {seconds} s: {before!r}, {found!r}"
+        assert not patience.ends(), f"it never stood still for {seconds} s: {before!r}, {found!r}"
         before = found
 
 
