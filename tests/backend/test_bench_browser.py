@@ -57,18 +57,18 @@ def test_of_script_within_script_the_outer_one_counts_and_what_is_painted_does_n
     trace = [
         event("RunTask", 1000, dur=9000),
         event("FireAnimationFrame", 1500),
-        event("FunctionCall", 1500, dur=4000),
-        event("RunMicrotasks", 5000, dur=500),  # the end of the call is around it
-        event("MinorGC", 5600, dur=250),
+        event("FunctionCall", 1500, dur=4000, tdur=1500),
+        event("RunMicrotasks", 5000, dur=500, tdur=500),  # the end of the call is around it
+        event("MinorGC", 5600, dur=250, tdur=250),
         event("Layout", 6000, dur=3000),
         event("RunTask", 11_000, dur=700),
-        event("FunctionCall", 11_100, dur=500),
+        event("FunctionCall", 11_100, dur=500, tdur=30),
         event("FunctionCall", 11_200, 2, dur=9000),  # another thread
         event("RunTask", 17_000, dur=1000),
         event("FireAnimationFrame", 17_001),
-        event("FunctionCall", 17_001, dur=90),
+        event("FunctionCall", 17_001, dur=90, tdur=90),
         event("RunTask", 33_000, dur=5000),
         event("FireAnimationFrame", 33_100),
     ]
-    assert script_times(trace) == [4.75, 0.09]
+    assert script_times(trace) == ([4.75, 0.09], [1.78, 0.09])
     assert frame_times(trace) == [9.7, 1.0]

@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 TRACED = ("devtools.timeline", "disabled-by-default-devtools.timeline", "__metadata")
 """The categories that :func:`frame_times` needs."""
@@ -27,15 +27,31 @@ def frame_times(trace: Events) -> list[float]:
     return _by_frame(_begins(trace, thread, tasks), tasks)
 
 
-def script_times(trace: Events) -> list[float]:
+class ScriptTimes(NamedTuple):
+    """ms of script in each frame: by the clock, and what the thread itself ran of that.
+
+    Between the two lies what the thread waited for a core that another process had.
+    """
+
+    clock: list[float]
+    cpu: list[float]
+
+
+def script_times(trace: Events) -> ScriptTimes:
     """ms of script in each frame, without style, layout and painting; the same frames as those of :func:`frame_times`."""
     thread = _main_thread(trace)
-    tasks = _spans(trace, thread, frozenset({"RunTask"}))
+    begins = _begins(trace, thread, _spans(trace, thread, frozenset({"RunTask"})))
+    cpu = {
+        (event["ts"], event["dur"]): min(event["dur"], event.get("tdur", 0))
+        for event in trace
+        if (event["pid"], event["tid"]) == thread and event["name"] in _SCRIPT and "dur" in event
+    }
     outermost: Spans = []
     for ts, duration in _spans(trace, thread, _SCRIPT):
         if not outermost or ts >= sum(outermost[-1]):
             outermost.append((ts, duration))
-    return _by_frame(_begins(trace, thread, tasks), outermost)
+    own = [(ts, cpu[ts, duration]) for ts, duration in outermost]
+    return ScriptTimes(_by_frame(begins, outermost), _by_frame(begins, own))
 
 
 def _main_thread(trace: Events) -> tuple[int, int] | None:

@@ -110,10 +110,10 @@ def _recorded(size: Size, note: Note) -> dict[str, Any]:
     facts = state_at_end(path)
     opened = measure_opening(path, facts["session"], facts["last_freed"])
     note(f"it is open after {opened.open_ms:g} ms; the page weighs {opened.initial_kb:g} kB")
-    trace = measure_drag(path, facts["session"], size.drag_seconds, note)
+    script = script_times(measure_drag(path, facts["session"], size.drag_seconds, note))
     return {
         **opened._asdict(),
-        "drag": {"script_ms": percentiles(script_times(trace))},
+        "drag": {"script_ms": percentiles(script.clock), "script_cpu_ms": percentiles(script.cpu)},
         "recording": facts,
     }
 
@@ -133,7 +133,7 @@ def _line(seen: Mapping[str, Any]) -> str:
     script, age = seen["script_ms"], seen["state_age_ms"]
     return (
         f"{seen['operations_per_s']:,} operations/s, {seen['fps']:g} frames/s, {seen['pictures_per_s']:g} pictures/s; script "
-        f"p50 {script['p50']:g}, p99 {script['p99']:g} ms; age p50 {age['p50']:g}, p95 {age['p95']:g} ms; "
+        f"p50 {script['p50']:g}, p99 {script['p99']:g} ms ({seen['script_cpu_ms']['p99']:g} of its own); age p50 {age['p50']:g}, p95 {age['p95']:g} ms; "
         f"{seen['pixels']['differ']} of {seen['pixels']['compared']:,} pixels differ from the fold"
     )
 

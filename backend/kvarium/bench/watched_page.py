@@ -59,13 +59,14 @@ _DIFFER = """() => {
 
 class Seen(NamedTuple):
     """Of one pool size. ``state_age_ms`` and the times of a frame are percentiles in ms; ``frame_ms`` is script, style, layout
-    and painting, ``script_ms`` script alone."""
+    and painting, ``script_ms`` script alone, both by the clock; ``script_cpu_ms`` is what the thread itself ran of that."""
 
     blocks: int
     operations_per_s: int
     fps: float
     pictures_per_s: float
     script_ms: dict[str, float]
+    script_cpu_ms: dict[str, float]
     frame_ms: dict[str, float]
     state_age_ms: dict[str, float]
     pixels: dict[str, int]
@@ -85,6 +86,7 @@ def see(session: LiveSession, blocks: int, seconds: float) -> Seen:
         passed = time.monotonic() - began
         operations = _counted(page) - first
         trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
+        script = script_times(trace)
         if seen["pictures"] < 2:
             raise KvariumError(
                 f"in {seconds:g} s the page drew {seen['pictures']} pictures of the live session"
@@ -99,7 +101,8 @@ def see(session: LiveSession, blocks: int, seconds: float) -> Seen:
             operations_per_s=round(operations / passed),
             fps=round(seen["frames"] / passed, 1),
             pictures_per_s=round(seen["pictures"] / passed, 1),
-            script_ms=percentiles(script_times(trace)),
+            script_ms=percentiles(script.clock),
+            script_cpu_ms=percentiles(script.cpu),
             frame_ms=percentiles(frame_times(trace)),
             state_age_ms=percentiles(seen["ages"]),
             pixels=pixels,
