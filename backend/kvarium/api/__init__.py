@@ -1,7 +1,7 @@
 """The routes: REST and websockets over the hub and the reader.
 
 sessions.py   lists, seek, frames, the index, download
-lanes.py      what each request did, for a timeline
+lanes.py      what each request did, for a timeline: step by step, or in the large
 answers.py    answers of many megabytes
 bodies.py     JSON that is sent: what it is, or what is wrong with it
 refusals.py   what is refused, in one shape

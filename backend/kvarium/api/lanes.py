@@ -1,12 +1,13 @@
-"""Lanes: what each request did in a part of a session."""
+"""Lanes: what each request did in a part of a session, step by step or, of a wide part, in the large."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException
+from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.api.sessions import Number, SessionId, read_of
+from kvarium.recording.careers import MAX_ROWS, read_careers
 from kvarium.recording.lanes import MAX_STEPS, read_lanes
 from kvarium.recording.reader import Reader
 
@@ -30,5 +31,27 @@ async def lanes(session: SessionId, hub: HubDependency, first: Number, last: Num
 
     def read(reader: Reader, number: int) -> dict[str, Any]:
         return read_lanes(reader, place_of(hub, session).seeker, number, first, last, SECONDS)
+
+    return JSON(await read_of(hub, session, read))
+
+
+@router.get("/sessions/{session}/careers")
+async def careers(
+    session: SessionId,
+    hub: HubDependency,
+    first: Number,
+    last: Number,
+    at: Number,
+    offset: Number = 0,
+    limit: Annotated[int, Query(ge=0, le=MAX_ROWS)] = 50,
+    request: Annotated[int | None, Query(ge=0, lt=1 << 53)] = None,
+) -> Response:
+    """When the requests of the steps ``first`` to ``last`` came, were admitted and ended, from the index: however many steps that are.
+
+    Those that are there in the step ``at``, those that come later, those that ended before; ``request`` is told in any case.
+    """
+
+    def read(reader: Reader, number: int) -> dict[str, Any]:
+        return read_careers(reader, number, first, last, at, offset, limit, request)
 
     return JSON(await read_of(hub, session, read))

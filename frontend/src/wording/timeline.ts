@@ -26,9 +26,11 @@ export const timeline = {
       ? tokens > 0
         ? `prefill of ${plural(tokens, 'token')}`
         : 'running'
-      : state === 'waiting'
-        ? 'waits'
-        : 'preempted, waits',
+      : state === 'mixed'
+        ? 'running, or preempted: more can be told of fewer steps'
+        : state === 'waiting'
+          ? 'waits'
+          : 'preempted, waits',
   ends: { finished: 'finished', aborted: 'aborted', refused: 'refused' },
   minimap: {
     label: 'The steps that the timeline shows, of the whole session',

@@ -257,6 +257,10 @@ export class EmbeddedRequests implements Requests {
     return walk.told();
   }
 
+  async careers(): Promise<null> {
+    return null;
+  }
+
   async requests(): Promise<readonly RequestTold[]> {
     return [];
   }

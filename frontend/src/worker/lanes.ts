@@ -13,7 +13,7 @@ import type { RequestMemory } from '../ledger/requests';
 import type { Requests } from './source';
 import { type LaneState, LaneWalk, type Stretch } from './stretches';
 
-/** So many steps have lanes, at most: of more, no step would be as wide as a pixel. */
+/** So many steps have lanes from their decisions, at most: of more (`wideLanes.ts`), no step would be as wide as a pixel. */
 export const MOST_STEPS = 4096;
 /** Steps that are asked for at once. */
 const PORTION = 512;
@@ -38,14 +38,14 @@ export interface LaneRow {
   readonly end: { readonly step: number; readonly how: 'finished' | 'aborted' | 'refused' } | null;
 }
 
-/** The states in {@link LaneRow.spans}, by their numbers. */
-export const SPAN_STATES = ['waiting', 'running', 'preempted'] as const;
+/** The states in {@link LaneRow.spans}, by their numbers. Mixed: it ran, and was preempted at times. */
+export const SPAN_STATES = ['waiting', 'running', 'preempted', 'mixed'] as const;
 
 export interface LanesAnswer {
   readonly from: number;
   /** Excluded. */
   readonly to: number;
-  /** Is it too much to have lanes? */
+  /** Is it too much to have lanes where the page holds the recording itself? */
   readonly isTooWide: boolean;
   /**
    * Those that are in the engine where the view is, then those that come later, each by arrival, then those that ended before,
@@ -204,10 +204,9 @@ export class Lanes {
    * At most `count` rows of the steps `from` to `to` (excluded), from the row `offset` on; the view is at the step `at`.
    */
   answer({ from, to, count, at, offset, selected }: LanesQuery): LanesAnswer {
-    const isTooWide = to - from > MOST_STEPS;
     const none = { rows: [], offset: 0, total: 0, holes: [], isLoading: false };
-    const nothing = { from, to, isTooWide, ...none };
-    if (isTooWide || to <= from) return nothing;
+    const nothing = { from, to, isTooWide: false, ...none };
+    if (to <= from) return nothing;
     this.look(from, to);
     const drawing = new Drawing(from, to);
     for (const stretch of this.known) if (stretch.last >= from && stretch.first < to) drawing.add(stretch);

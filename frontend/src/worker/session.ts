@@ -33,6 +33,7 @@ import { Texts } from './texts';
 import { Traces } from './traces';
 import { Transport } from './transport';
 import { Trust } from './trust';
+import { WideLanes } from './wideLanes';
 
 /** Requests that a page may know without looking which of them can be forgotten. */
 const FEWEST_KNOWN = 4096;
@@ -67,6 +68,7 @@ export class Session {
   private readonly keeper: Keeper;
   readonly landmarks: Landmarks;
   readonly lanes: Lanes;
+  readonly wideLanes: WideLanes;
   readonly transport = new Transport(this);
   readonly table: StepTable;
   /** As many requests as are known before those are forgotten that no record here tells of. */
@@ -110,6 +112,12 @@ export class Session {
     this.lanes = new Lanes(
       requests,
       this.memory,
+      () => this.changed(),
+      () => this.navigator.moving,
+    );
+    this.wideLanes = new WideLanes(
+      requests,
+      this.series,
       () => this.changed(),
       () => this.navigator.moving,
     );
@@ -162,6 +170,7 @@ export class Session {
     this.navigator.lookAhead.close();
     this.table.close();
     this.lanes.close();
+    this.wideLanes.close();
     this.head.close();
     this.navigator.stop();
   }
@@ -255,6 +264,7 @@ export class Session {
     this.series.truncate(lastStep + 1);
     this.landmarks.truncate(lastStep);
     this.lanes.forget();
+    this.wideLanes.forget();
     const { navigator } = this;
     const goal = navigator.goal?.step ?? navigator.fold.step;
     if (navigator.fold.record > lastRecord || goal > lastStep) {

@@ -5,9 +5,11 @@ import type { RequestMemory } from '../ledger/requests';
 import type { RequestTold } from './careers';
 import { type EventPage, type EventQuery, readPage, type ToldPage } from './eventPage';
 import type { Landmark } from './landmarks';
+import type { LanesQuery } from './lanes';
 import type { StepColumns } from './series';
 import type { ToldLanes } from './stretches';
 import type { Told } from './told';
+import type { ToldCareers } from './wideLanes';
 
 export class ServerError extends Error {
   override name = 'ServerError';
@@ -63,6 +65,8 @@ export interface Requests {
   landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
   /** What each request did in the steps `first` to `last`, as many as were read in time. */
   lanes(first: number, last: number): Promise<ToldLanes>;
+  /** When requests of many steps came, were admitted and ended, as many as are asked for; null: there is no index to tell it. */
+  careers(query: LanesQuery): Promise<ToldCareers | null>;
   /** A row a request, in the order of submission, as far as the index goes; of what a page holds itself it is told nothing. */
   requests(): Promise<readonly RequestTold[]>;
   /** Events that meet a filter, from a place on, as many as were found in time. `memory` knows how sequences are called. */
@@ -147,6 +151,18 @@ export class ServerRequests implements Requests {
 
   async lanes(first: number, last: number): Promise<ToldLanes> {
     return (await (await this.get(`lanes?first=${first}&last=${last}`)).json()) as ToldLanes;
+  }
+
+  async careers({ from, to, count, at, offset, selected }: LanesQuery): Promise<ToldCareers> {
+    const asked = new URLSearchParams({
+      first: String(from),
+      last: String(to - 1),
+      at: String(at),
+      offset: String(offset),
+      limit: String(count),
+    });
+    if (selected !== null) asked.set('request', String(selected));
+    return (await (await this.get(`careers?${asked}`)).json()) as ToldCareers;
   }
 
   async requests(): Promise<readonly RequestTold[]> {

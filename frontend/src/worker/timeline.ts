@@ -1,7 +1,7 @@
 /** What the timeline shows of a session: which steps, their buckets, landmarks and lanes, and all of the session in small. */
 
 import type { Landmark } from './landmarks';
-import type { LanesAnswer } from './lanes';
+import { type LanesAnswer, MOST_STEPS } from './lanes';
 import type { View, Wants } from './protocol';
 import type { Buckets } from './series';
 import type { Session } from './session';
@@ -66,7 +66,7 @@ export class Timeline {
   }
 
   private lanes(wanted: NonNullable<Wants['series']>, selection: Wants['selection']): LanesAnswer | null {
-    const { lanes, memory, navigator, fold } = this.session;
+    const { lanes, wideLanes, series, memory, navigator, fold } = this.session;
     const { from, to } = this.window;
     const { rows: count, offset } = wanted.lanes;
     if (count === 0) return null;
@@ -74,9 +74,13 @@ export class Timeline {
     if (!navigator.moving) this.at = fold.step;
     const { sequence, request } = selection;
     const selected = sequence === null ? request : (memory.sequences.get(sequence)?.request ?? request);
-    const asked = [from, to, count, offset, selected, lanes.version].join();
+    const isWide = to - from > MOST_STEPS;
+    // What is known of many steps has holes where their table has.
+    const versions = isWide ? [wideLanes.version, series.filling] : [lanes.version];
+    const asked = [from, to, count, offset, selected, ...versions].join();
     if (asked === this.asked && this.at === this.laidAt) return null;
-    const answer = lanes.answer({ from, to, count, at: this.at, offset, selected });
+    const query = { from, to, count, at: this.at, offset, selected };
+    const answer = isWide ? wideLanes.answer(query) : lanes.answer(query);
     const rows = answer.rows.map(({ request }) => request).join();
     const isSame = asked === this.asked && rows === this.rows;
     this.asked = asked;

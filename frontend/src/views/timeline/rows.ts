@@ -3,6 +3,8 @@
  *
  *     r12  ──────────▆▆▆▆██████████╌╌╌╌╌╌▆▆████|      ── waits   ▆ prefill   █ decode   ╌ preempted   | ended
  *     r17        ────────────▆▆▆▆▆▆▆▆▆▆▆▆████████     ╱╱ not known, or on its way
+ *
+ * Of thousands of steps there are no chunks, and ╌ lies on █ where a request was preempted somewhere in it.
  */
 
 import { text } from '../../text';
@@ -88,9 +90,14 @@ function drawRow(context: CanvasRenderingContext2D, row: LaneRow, y: number, sce
     const x0 = left(spans[i]!);
     const width = Math.max(1, right(spans[i + 1]!) - x0);
     const state = SPAN_STATES[spans[i + 2]!];
-    if (state === 'running') {
+    if (state === 'running' || state === 'mixed') {
       context.fillStyle = palette.decode;
       context.fillRect(x0, y + 3, width, ROW - 5);
+      if (state === 'mixed') {
+        context.fillStyle = palette.bad;
+        for (let x = x0; x < x0 + width; x += 4)
+          context.fillRect(x, y + ROW / 2 - 1, Math.min(2, x0 + width - x), 2);
+      }
     } else if (state === 'waiting') {
       context.fillStyle = palette.faint;
       context.fillRect(x0, y + ROW / 2 - 0.5, width, 1);
