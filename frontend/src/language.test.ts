@@ -16,7 +16,7 @@ test('a language is that of the address, else the kept one, else the first of th
 const MARKS = [1231, 1457, 1789, 1907, 2111];
 
 /** These are made of words or of more than numbers: of them only their presence is compared here. */
-const OF_WORDS = ['waiting', 'tables.blocks', 'bar.theme'];
+const OF_WORDS = ['waiting', 'tables.blocks', 'bar.theme', 'queue.loses'];
 
 /** Every text of a part of the catalogue by its path; what is made is made of the marks. */
 function texts(part: unknown, path: string, found: Map<string, string>): Map<string, string> {
