@@ -67,7 +67,7 @@ function SetBreakpoint() {
         <input type="checkbox" checked={mark} onChange={(event) => setMark(event.currentTarget.checked)} />
         {words.mark}
       </label>
-      <button type="button" onClick={set} disabled={typedPredicate.value.trim() === ''}>
+      <button type="button" class="btn go" onClick={set} disabled={typedPredicate.value.trim() === ''}>
         {words.set}
       </button>
     </div>
@@ -136,7 +136,7 @@ function Sent(props: {
           onInput={(event) => setTyped(event.currentTarget.value)}
         />
       </label>
-      <button type="submit" disabled={!isRight}>
+      <button type="submit" class="btn" disabled={!isRight}>
         {props.button}
       </button>
     </form>
@@ -171,7 +171,7 @@ export function Breakpoints() {
           most="rate"
           onSend={(rate) => void slowDown(rate)}
         />
-        <button type="button" disabled={slow === null} onClick={() => void slowDown(null)}>
+        <button type="button" class="btn" disabled={slow === null} onClick={() => void slowDown(null)}>
           {words.fullSpeed}
         </button>
       </div>
