@@ -4,15 +4,19 @@ content 12    label b7   evict b7   label b3       sorted by content, in order
 holders       1          0: lost    1: again       it was lost, and somebody computed it once more
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from kvarium.errors import DamagedRecordingError
 from kvarium.findings.part import Part
 from kvarium.sql.walk import grouped
 from kvarium_ledger.columns import u32
 from kvarium_ledger.operations import NONE, Cause, Operation
 from kvarium_ledger.records import Keyframe
+
+_MOST: Final = 1 << 27
+"""No session interns more: 16 bytes each."""
 
 
 class Again(NamedTuple):
@@ -32,6 +36,8 @@ class Contents:
         self._lost = np.full(1024, -1, dtype=np.int64)
 
     def _reserve(self, bound: int) -> None:
+        if bound > _MOST:
+            raise DamagedRecordingError(f"content {bound - 1} is out of any order")
         if bound <= len(self.holders):
             return
         more = max(bound, 2 * len(self.holders)) - len(self.holders)

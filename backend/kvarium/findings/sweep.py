@@ -43,7 +43,7 @@ def find(past: Past, progress: Callable[[int, int], None] = lambda done, total: 
     """All findings of a session. ``progress`` is told how many of how many records are done."""
     try:
         return Sweep(past).run(progress)
-    except (FrameError, IndexError) as error:
+    except (FrameError, IndexError, ValueError) as error:
         raise DamagedRecordingError(f"the records can't be followed: {error}") from None
 
 
