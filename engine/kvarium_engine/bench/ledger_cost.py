@@ -80,6 +80,7 @@ for _verb in [
     "prompt",
     "sampled",
     "control",
+    "note",
     "keyframe",
 ]:
     assert callable(getattr(Ledger, _verb)), f"the ledger has no {_verb}"
@@ -106,7 +107,10 @@ class _Forward:
 
 
 class Contender:
-    """An engine in the comparison. ``cpu_us``, ``wall_us``: of a step, a value a round; in ``cpu_us`` no forward is."""
+    """An engine in the comparison. ``cpu_us``, ``wall_us``: of a step, a value a round; in ``cpu_us`` no forward is.
+
+    ``after`` is called after each step.
+    """
 
     def __init__(
         self,
@@ -120,17 +124,20 @@ class Contender:
         self.engine = Engine(config, cast(Runner, self._forward), ledger)
         self._feeding = feeding
         self._link = link
+        self.after: Callable[[], None] | None = None
         self.cpu_us: list[float] = []
         self.wall_us: list[float] = []
 
     def round(self, steps: int, timed: bool = True) -> None:
         """Take ``steps`` steps; whatever they left to other threads is done when this returns."""
-        engine, feed = self.engine, self._feeding.feed
+        engine, feed, after = self.engine, self._feeding.feed, self.after
         before = self._forward.cpu_ns
         wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
         for _ in range(steps):
             feed(engine)
             engine.step()
+            if after is not None:
+                after()
         cpu = time.thread_time_ns() - cpu - (self._forward.cpu_ns - before)
         wall = time.perf_counter_ns() - wall
         if timed:

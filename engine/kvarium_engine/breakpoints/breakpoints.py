@@ -14,14 +14,11 @@ from kvarium_ledger import block_columns, messages
 from kvarium_ledger.filtering.predicates import VIOLATION, Condition, Predicate
 from kvarium_ledger.filtering.terms import Numbers
 from kvarium_ledger.ledger import Sealed, SealedStep
-from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import Hit
 
 MOST: Final = 100
 """So many breakpoints may be set."""
 MOST_HITS: Final = 1 << 53
-
-_BORN: Final = frozenset((Operation.allocate, Operation.copy))
 
 
 @dataclass
@@ -184,10 +181,8 @@ class Breakpoints:
                 hit = self._hit(each, places, step.step)
                 if hit is not None and hit.stops and stopping is None:
                     stopping = hit
-        if self._lives and _BORN & events.kinds:
-            for block in self._lives:
-                born = events.block[(events.kind == Operation.allocate) | (events.kind == Operation.copy)]
-                self._lives[block] += int((born == block).sum())
+        for block in self._lives:
+            self._lives[block] += events.births(block)
         if stopping is not None:
             self._stop(stopping)
 

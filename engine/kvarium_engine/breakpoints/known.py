@@ -16,7 +16,7 @@ from kvarium_ledger.decisions import (
 )
 from kvarium_ledger.hit_statistics import HitStatistics
 from kvarium_ledger.ledger import SealedStep
-from kvarium_ledger.operations import NONE, Operation
+from kvarium_ledger.operations import Operation
 from kvarium_ledger.slices import PROMPT, TABLE
 
 _GAIN = {Operation.allocate: 1, Operation.reuse: 1, Operation.copy: 1, Operation.free: -1, TABLE: -1}
@@ -27,7 +27,8 @@ _GAIN = {Operation.allocate: 1, Operation.reuse: 1, Operation.copy: 1, Operation
 class Known:
     """The state after the last step that was followed.
 
-    ``used`` of ``num_blocks`` blocks have a holder. ``sequences`` are those of a request, by their numbers with their index;
+    ``used`` of ``num_blocks`` blocks have a holder. ``sequences`` are those of a request, by their numbers with their index, and
+    ``owners`` whose each is;
     ``waits`` is since when each waiting request does (ns of the session: no record tells when somebody came in, so the
     ``roster`` is asked). ``preempted`` tells of the last step, for each
     decision that preempts (by its place among the decisions), how often its request had been preempted then.
@@ -39,6 +40,7 @@ class Known:
     roster: Roster
     names: dict[int, str] = field(default_factory=dict)
     sequences: dict[int, dict[int, int]] = field(default_factory=dict)
+    owners: dict[int, int] = field(default_factory=dict)
     waits: dict[int, int] = field(default_factory=dict)
     preemptions: dict[int, int] = field(default_factory=dict)
     preempted: dict[int, int] = field(default_factory=dict)
@@ -59,11 +61,14 @@ class Known:
                 found.waits[request.id] = request.waits_since
         for each in keyframe.sequences:
             found.sequences.setdefault(each.request, {})[each.sequence] = each.index
+            found.owners[each.sequence] = each.request
         return found
 
     def follow(self, step: SealedStep) -> None:
         """A step was sealed. Those who ended in it are known until the next one."""
         for request in self._ended:
+            for sequence in self.sequences.get(request, ()):
+                del self.owners[sequence]
             for known in (self.names, self.sequences, self.preemptions):
                 known.pop(request, None)
         self._ended.clear()
@@ -72,6 +77,7 @@ class Known:
             request = decision.request
             if isinstance(decision, SequenceCreated):
                 self.sequences.setdefault(request, {})[decision.sequence] = decision.index
+                self.owners[decision.sequence] = request
             elif isinstance(decision, Submitted):
                 self.names[request] = decision.name
                 self._wait(request)
@@ -106,6 +112,4 @@ class Known:
 
     def request_of(self, sequence: int) -> int | None:
         """Whose a sequence is."""
-        if sequence == NONE:
-            return None
-        return next((request for request, each in self.sequences.items() if sequence in each), None)
+        return self.owners.get(sequence)

@@ -15,6 +15,7 @@ from kvarium_ledger.operations import NONE, Cause, Operation
 
 _BORN: Final = (int(Operation.allocate), int(Operation.copy))
 _EVERY: Final = frozenset(int(kind) for kind in Operation)
+_EVERY_CAUSE: Final = frozenset(int(cause) for cause in Cause)
 _LABELS: Final = frozenset((int(Operation.evict), int(Operation.cache)))
 _NOT_OF_DECISIONS: Final = frozenset({"op", "cause", "block", "content", "hash"})
 _NOT_OF_OPERATIONS: Final = frozenset({"decision", "preempted"})
@@ -73,12 +74,18 @@ class _Alternative:
         positive = {each.field for each in conditions if not each.not_}
         self._of_operations = not positive & _NOT_OF_OPERATIONS
         self._of_decisions = not positive & _NOT_OF_DECISIONS
-        self._kinds = _EVERY
+        self._kinds, self._causes = _EVERY, _EVERY_CAUSE
+        self._narrow: list[Condition] = []
+        """Conditions that few steps can meet, and that can be asked of a step before it is laid out."""
         for each in conditions:
             if each.field == "op" and not each.not_ and ANY not in each.values:
                 self._kinds &= {int(Operation[str(value)]) for value in each.values}
             elif each.field in ("content", "hash", "text") and not each.not_:
                 self._kinds &= _LABELS
+            elif each.field == "cause" and not each.not_:
+                self._causes &= {int(Cause[str(value)]) for value in each.values}
+            elif each.field in ("block", "owner", "seq") and not each.not_:
+                self._narrow.append(each)
         self._held = False
         self._waited: set[int] = set()
 
@@ -104,7 +111,7 @@ class _Alternative:
     def _events(self, now: Now) -> list[Place]:
         found: list[Place] = []
         events = now.events
-        if self._of_operations and self._kinds & events.kinds:
+        if self._of_operations and self._may_be_met(now):
             found += self._operations(now)
         if self._of_decisions and events.decisions:
             found += [
@@ -114,6 +121,12 @@ class _Alternative:
             ]
             found.sort(key=_order)
         return found
+
+    def _may_be_met(self, now: Now) -> bool:
+        """Can any operation of the step meet it? So most steps need not be laid out."""
+        if not (self._kinds & now.events.kinds and self._causes & now.events.causes):
+            return False
+        return all(any(_may_hold(each.field, value, now) for value in each.values) for each in self._narrow)
 
     def _operations(self, now: Now) -> list[Place]:
         events, first = now.events, now.events.sealed.op
@@ -136,6 +149,20 @@ class _Alternative:
             events.sequence[which],
         )
         return [Place(*each) for each in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def _may_hold(field: str, value: Any, now: Now) -> bool:
+    """Can a value of ``block``, ``owner`` or ``seq`` hold of any operation of the step?"""
+    match value:
+        case Numbers(first, last):
+            if first is None or first != last:
+                return True
+            return now.events.touches(first) if field == "block" else first in now.known.owners
+        case Request(request, index):
+            return bool(now.known.sequences_of(request, index))
+        case Name(name):
+            return bool(now.known.named(name))
+    return True
 
 
 # -- conditions: of the state, of a request that waits, of operations, of a decision ------------------------------------

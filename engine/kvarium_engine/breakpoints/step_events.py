@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from kvarium_ledger.ledger import SealedStep
-from kvarium_ledger.operations import NONE, Operation
+from kvarium_ledger.operations import NONE, Cause, Operation
 from kvarium_ledger.slices import PROMPT, TABLE, spread
 
 _COPY = int(Operation.copy)
 _LABELS = (int(Operation.evict), int(Operation.cache))
 _OF_PROMPT = frozenset((Operation.evict, Operation.allocate, Operation.fill, Operation.cache))
+_CAUSES_OF_PROMPT = frozenset((Cause.allocate, Cause.prefill, Cause.full))
+_BORN = frozenset((PROMPT, int(Operation.allocate), _COPY))
 
 
 class StepEvents:
@@ -38,6 +40,36 @@ class StepEvents:
             else:
                 found.add(int(Operation.free) if told[0] == TABLE else int(told[0]))
         return frozenset(found)
+
+    @cached_property
+    def causes(self) -> frozenset[int]:
+        """The causes that may be among its operations: known as cheaply."""
+        found: set[int] = set()
+        for told in self.sealed.told:
+            if told[0] == PROMPT:
+                found |= _CAUSES_OF_PROMPT
+            else:
+                found.add(int(told[2]))
+        return frozenset(found)
+
+    def touches(self, block: int) -> bool:
+        """Is an operation on this block, or a copy of it?"""
+        for told in self.sealed.told:
+            of = told[1]
+            if of == block if isinstance(of, int) else block in of:
+                return True
+            if told[0] == _COPY and block in told[7][3]:
+                return True
+        return False
+
+    def births(self, block: int) -> int:
+        """How many lives of this block begin."""
+        found = 0
+        for told in self.sealed.told:
+            if told[0] in _BORN:
+                of = told[1]
+                found += int(of == block) if isinstance(of, int) else of.count(block)
+        return found
 
     @cached_property
     def _columns(self) -> dict[str, np.ndarray]:

@@ -135,7 +135,8 @@ effect(() => {
   const hit = stop.value;
   const session = current.value?.id ?? '';
   const now = hit === null ? '' : `${session} ${hit.breakpoint} ${hit.step} ${hit.count}`;
-  if (now === seen) return;
+  // What the engine says of itself may come before the record of the step in which it stopped.
+  if (now === seen || (hit !== null && position.value.lastStep < hit.step)) return;
   seen = now;
   // Who looks at something else is not taken away from it.
   if (hit !== null && position.peek().mode === 'follow') void goToStop(hit);
