@@ -3,16 +3,19 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from typer.testing import CliRunner
 
+from kvarium.cli import app
+from kvarium.errors import KvariumError
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Answer, Breakpoint, Health
 from kvarium_ledger.records import Control, Hit, Note
 from tests.backend.hand_engine import HandEngine, hello
 from tests.backend.running_server import RunningServer, wait_for
-from tests.backend.server_process import ServerProcess, kvarium, process
+from tests.backend.server_process import ServerProcess, process
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +25,22 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]
     with process("serve", "--port", "0", "--db", str(db), *options) as server:
         server.wait_ready().wait_line("engine linked")
         yield server
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def kvarium(*args: str) -> Done:
+    """The command line in this process, and what its entry point makes of an error: starting one takes a second each."""
+    done = CliRunner().invoke(app, args)
+    error = done.exception
+    if error is None or isinstance(error, SystemExit):
+        return Done(done.exit_code, done.stdout, done.stderr)
+    assert isinstance(error, KvariumError), error
+    return Done(error.exit_code, done.stdout, f"kvarium: {error}\n")
 
 
 def ctl(server: ServerProcess, *args: str) -> Any:
