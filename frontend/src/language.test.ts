@@ -43,7 +43,7 @@ test('what is said in Vietnamese is said in English, whole, and with the same va
   }
 });
 
-test('why a request waits is said in Vietnamese with the figures that it has in English', () => {
+test('what is said of waiting and of the next block has in Vietnamese the figures that it has in English', () => {
   const told = { kind: 'waiting', op: 0, request: 1, needs: 1231, free: 1457, largest: 1789, behind: 1907 };
   for (const reason of ['blocks', 'fragmentation', 'budget', 'max_num_seqs', 'behind'] as const)
     for (const step of [{}, { step: 2111 }]) {
@@ -51,6 +51,10 @@ test('why a request waits is said in Vietnamese with the figures that it has in 
       expect(marksIn(vietnamese.waiting!(asked)), reason).toEqual(marksIn(english.waiting(asked)));
     }
   expect(vietnamese.waiting!(null)).not.toBe('');
+  for (const start of [null, 'Once upon'])
+    expect(marksIn(vietnamese.queue!.loses(1231, start, 1457))).toEqual(
+      marksIn(english.queue.loses(1231, start, 1457)),
+    );
 });
 
 test('every scenario has all of its words in both languages, with the same values', () => {
