@@ -95,9 +95,14 @@ def test_it_is_held_run_to_a_step_and_stopped_and_all_of_it_is_recorded(running:
         assert [each.args for each in _holds(http, session)] == [{"breakpoint": 1, "step": at + 7}]
         names = [each.name for each in _records(http, session, Control)]
         assert names[:3] == ["hold", "run_to", "run_to"]
-        landmarks = http.get(f"/api/sessions/{session}/landmarks").json()["landmarks"]
-        marks = [each for each in landmarks if each["kind"] == "note"]
-        assert (at + 7, f"breakpoint 1: step:{at + 7}") in [(each["step"], each["message"]) for each in marks]
+
+        def is_marked() -> bool:
+            """The index is behind the records."""
+            landmarks = http.get(f"/api/sessions/{session}/landmarks").json()["landmarks"]
+            notes = [(each["step"], each["message"]) for each in landmarks if each["kind"] == "note"]
+            return (at + 7, f"breakpoint 1: step:{at + 7}") in notes
+
+        wait_for(is_marked)
 
 
 def _records(http: Any, session: str, kind: Any) -> list[Any]:
