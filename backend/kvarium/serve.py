@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.http11 import Request
 
 from kvarium.app import Application
 from kvarium.errors import KvariumError
@@ -27,6 +29,10 @@ from kvarium_ledger.codec import MAX_FRAME_BYTES
 
 _DRAIN_SECONDS = 60.0
 """How long a server whose engine has ended waits for the index to be finished; Ctrl-C ends the wait."""
+
+
+_VIEWER_BYTES = 64 << 10
+"""What a viewer may send at once. It is not heard; what is longer is not even held, and ends the connection."""
 
 
 @dataclass
@@ -58,6 +64,16 @@ class _Server(uvicorn.Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+
+class _Websockets(WebSocketsSansIOProtocol):
+    """uvicorn's websockets, of which only an engine's take much: a viewer has nothing to say."""
+
+    def handle_connect(self, event: Request) -> None:
+        """A handshake has come."""
+        if event.path.partition("?")[0] != "/api/engine":
+            self.conn.max_message_size = _VIEWER_BYTES
+        super().handle_connect(event)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -96,7 +112,7 @@ def server_config(application: Application) -> uvicorn.Config:
         log_level="warning",
         access_log=False,
         lifespan="on",
-        ws="websockets-sansio",
+        ws=_Websockets,
         ws_max_size=MAX_FRAME_BYTES + 16,
         ws_per_message_deflate=False,
         ws_ping_interval=20.0,

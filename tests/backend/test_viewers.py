@@ -102,3 +102,21 @@ def test_a_viewer_of_a_session_without_records_waits_for_the_first(
 def test_a_session_that_nobody_knows_is_closed_with_4404(server: RunningServer) -> None:
     with server.watch("00000000-0000-0000-0000-000000000000") as watch:
         assert watch.close_code() == 4404
+
+
+def test_what_a_viewer_says_is_not_heard_and_what_is_long_ends_it(
+    server: RunningServer, engine: HandEngine
+) -> None:
+    engine.send(hand_frames(20)[:10])
+    engine.wait_acked(9)
+    with server.watch(engine.hello.session) as watch:
+        watch.next()
+        for said in (b"", b"\xc1garbage", "text", "\N{SNOWMAN}" * 1000, bytes(64 << 10)):
+            watch.connection.send(said)
+        watch.next()
+        watch.connection.send(bytes((64 << 10) + 1))
+        assert watch.close_code() == 1009
+    # Nobody else notices.
+    engine.send(hand_frames(20)[10:])
+    engine.wait_acked(19)
+    assert server.get("/health")["ok"] is True
