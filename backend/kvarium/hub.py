@@ -18,7 +18,7 @@ from kvarium.recording.index_rows import Row
 from kvarium.recording.jobs import RecordingFault
 from kvarium.recording.retention import KEEP_ALL, Retention
 from kvarium.recording.shelf import Shelf
-from kvarium.recording.tables import MAX_BLOCK_SIZE, MAX_BLOCKS, SESSION_ID
+from kvarium.recording.tables import MAX_BLOCK_SIZE, SESSION_ID
 from kvarium.recording.writer import Writer
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Hello
@@ -320,8 +320,11 @@ class Hub:
                 f"this engine writes version {hello.version} of the ledger, this server reads up to {VERSION}: "
                 "the server needs a newer kvarium"
             )
-        if not (0 < hello.num_blocks <= MAX_BLOCKS and 0 < hello.block_size <= MAX_BLOCK_SIZE):
-            raise KvariumError(f"a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none")
+        if not (0 < hello.num_blocks <= codec.MOST_BLOCKS and 0 < hello.block_size <= MAX_BLOCK_SIZE):
+            raise KvariumError(
+                f"a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none: it has 1 to {codec.MOST_BLOCKS} "
+                f"blocks, of which one frame holds the state, of 1 to {MAX_BLOCK_SIZE} slots"
+            )
         if not SESSION_ID.fullmatch(hello.session):
             raise KvariumError(f"a session's id is a UUID, not {hello.session[:80]!r}")
         if self.writer is None:

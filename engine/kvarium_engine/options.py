@@ -20,10 +20,11 @@ from kvarium_engine.memory.free_blocks import FREE_ORDERS
 from kvarium_engine.memory.reservation import RESERVE
 from kvarium_engine.model.capture_sizes import chosen_sizes
 from kvarium_engine.model.choice import ModelChoice, choose_model
-from kvarium_engine.pool_size import MOST_BLOCKS, card_there, check_memory, pool_size, size_for_model
+from kvarium_engine.pool_size import card_there, check_memory, pool_size, size_for_model
 from kvarium_engine.scheduling.config import MOST_AGING, PRIORITY_AGING, SchedulerConfig
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, read_trace
+from kvarium_ledger.codec import MOST_BLOCKS
 from kvarium_ledger.privacy import RECORD_TEXT
 
 WorkloadName = Literal["trace", "mix", "demo", "none"]
@@ -166,6 +167,8 @@ def resolve(options: Options) -> Resolved:
         raise UsageError(f"--duration must be more than 0 seconds, not {options.duration}")
     if not 0 <= options.speed < math.inf:
         raise UsageError(f"--speed must be a number from 0 on, not {options.speed}")
+    if options.speed != 1 and options.trace is None:
+        raise UsageError(f"--speed {options.speed:g} is of a --trace: give one with it, or leave it out")
     if options.step_ms is not None and model is not None:
         raise UsageError("--step-ms is the null runner's: a model takes the time that it takes")
     if options.step_ms is not None and not 0 <= options.step_ms <= LONGEST_STEP_MS:

@@ -10,12 +10,11 @@ from kvarium_engine.memory.block_table import blocks_for
 from kvarium_engine.model.choice import ModelChoice
 from kvarium_engine.scheduling.sampling_params import MOST_TOKENS
 from kvarium_engine.workload.mooncake import TraceRequest, size_of
+from kvarium_ledger.codec import MOST_BLOCKS
 
 MIX_BLOCKS = 512
 KV_CACHE_MEMORY_BYTES = 1 << 30
 """What the keys and values of a model take when nothing is said."""
-MOST_BLOCKS = 1 << 22
-"""So many that a keyframe of a pool in use, some 40 bytes a block, stays well within a frame's 256 MiB."""
 BYTES_PER_BLOCK = 160
 """What a block costs the engine at its peak, with the encoder's copy and a keyframe in the making (measured: 155)."""
 

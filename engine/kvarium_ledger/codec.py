@@ -20,6 +20,8 @@ from kvarium_ledger.records import AnyRecord
 
 MAX_FRAME_BYTES = 1 << 28
 """A frame is at most 256 MiB: a larger one is a fault, not a record."""
+MOST_BLOCKS = 1 << 22
+"""Of a pool: so many that a keyframe of one in use, some 40 bytes a block, stays well within a frame's 256 MiB."""
 
 
 _MARK_BYTES = 16

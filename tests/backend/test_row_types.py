@@ -124,8 +124,8 @@ def test_what_should_be_bytes_and_is_not_is_found_and_not_copied(
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ("num_blocks = 0", "its num_blocks is 0, and not 1 to 16777216"),
-        ("num_blocks = 1 << 31", "its num_blocks is 2147483648, and not 1 to 16777216"),
+        ("num_blocks = 0", "its num_blocks is 0, and not 1 to 4194304"),
+        ("num_blocks = 1 << 31", "its num_blocks is 2147483648, and not 1 to 4194304"),
         ("block_size = -1", "its block_size is -1, and not 1 to 1048576"),
         ("first_record = NULL", r"its records are None to \d+"),
         ("last_record = -1", "its records are 0 to -1"),

@@ -12,6 +12,7 @@ from kvarium.recording.database import Database
 from kvarium.recording.index_rows import REQUEST_COLUMNS, Row
 from kvarium.recording.row_types import check_rows, check_session, dicts_of, value_of
 from kvarium_ledger import codec
+from kvarium_ledger.codec import MOST_BLOCKS
 from kvarium_ledger.messages import Hello
 
 log = logging.getLogger(__name__)
@@ -144,7 +145,7 @@ class Catalogue:
             raise DamagedRecordingError(f"the session's hello: {error}") from None
         if not isinstance(hello, Hello):
             raise DamagedRecordingError("the session's hello is no hello")
-        if not (0 < hello.num_blocks <= tables.MAX_BLOCKS and 0 < hello.block_size <= tables.MAX_BLOCK_SIZE):
+        if not (0 < hello.num_blocks <= MOST_BLOCKS and 0 < hello.block_size <= tables.MAX_BLOCK_SIZE):
             raise DamagedRecordingError(
                 f"the session's hello: a pool of {hello.num_blocks} blocks of {hello.block_size} slots is none"
             )

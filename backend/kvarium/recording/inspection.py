@@ -34,6 +34,7 @@ from kvarium.recording.index_rows import Row
 from kvarium.recording.notes import MAX_NOTES
 from kvarium.recording.reader import Frame, Reader, chunk_name
 from kvarium_ledger import block_columns, codec
+from kvarium_ledger.codec import MOST_BLOCKS
 from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.operations import NONE
@@ -211,7 +212,7 @@ class _Inspection:
             raise self.refuse(f"is damaged: {row['id'][:80]!r} is no session's id")
         if row["state"] not in _STATES:
             raise self.refuse(f"is damaged: {row['state'][:20]!r} is no state of a session")
-        blocks, slots = tables.MAX_BLOCKS, tables.MAX_BLOCK_SIZE
+        blocks, slots = MOST_BLOCKS, tables.MAX_BLOCK_SIZE
         if not (0 < row["num_blocks"] <= blocks and 0 < row["block_size"] <= slots):
             raise self.refuse(
                 f"tells of a pool of {row['num_blocks']} blocks of {row['block_size']} slots: "

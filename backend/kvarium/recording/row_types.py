@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from kvarium.errors import DamagedRecordingError
 from kvarium.recording import tables
 from kvarium.recording.index_rows import Row
+from kvarium_ledger.codec import MOST_BLOCKS
 
 _BOUND: Final = 1 << 53
 _RIGHT: Final[tuple[tuple[type[Any], type, str], ...]] = (
@@ -101,7 +102,7 @@ def _name_of(columns: Sequence[sa.ColumnElement[Any]], row: sa.Row[*tuple[Any, .
 def check_session(row: Row) -> None:
     """Raises :class:`DamagedRecordingError` where a session's row can't be true, so that its pool or its records can't be looked at."""
     what = f"the table session, row number {row['number']}"
-    for name, most in (("num_blocks", tables.MAX_BLOCKS), ("block_size", tables.MAX_BLOCK_SIZE)):
+    for name, most in (("num_blocks", MOST_BLOCKS), ("block_size", tables.MAX_BLOCK_SIZE)):
         if not 0 < row[name] <= most:
             raise DamagedRecordingError(f"{what}: its {name} is {row[name]}, and not 1 to {most}")
     first, last = row["first_record"], row["last_record"]

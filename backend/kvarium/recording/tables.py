@@ -51,9 +51,6 @@ TOUCHED_SINCE: Final = 3
 HITS_SINCE: Final = 4
 """The first format with ``step.queries`` and ``step.hits``."""
 
-MAX_BLOCKS: Final = 1 << 24
-"""A pool of more blocks is no engine's, and following it would take gigabytes."""
-
 MAX_BLOCK_SIZE: Final = 1 << 20
 """A block has no more slots."""
 
