@@ -225,8 +225,9 @@ def is_url(target: str) -> bool:
 
 
 def sqlite_path(target: str) -> Path:
-    """The file that ``target`` names."""
-    return Path(target.removeprefix("sqlite:///")).expanduser()
+    """The file that ``target`` names: not a symbolic link, as what is not in the file yet lies beside its own name."""
+    path = Path(target.removeprefix("sqlite:///")).expanduser()
+    return path.resolve() if path.is_symlink() else path
 
 
 def open_for_server(target: str, option: str = "--db") -> Database:
@@ -235,6 +236,7 @@ def open_for_server(target: str, option: str = "--db") -> Database:
         return _postgres(target, read_only=False)
     path = sqlite_path(target)
     sqlite_file.check_place(path, option)
+    sqlite_file.check_names(path)
     lock = PathLock(path)
     lock.take(str(path), option)
     try:

@@ -49,6 +49,19 @@ def check_place(path: Path, option: str = "--db") -> None:
         raise KvariumError(f"can't write the recording {path}: there is no directory {path.parent}")
 
 
+def check_names(path: Path) -> None:
+    """Raises :class:`KvariumError` when a file that is to be written has another name (a hard link).
+
+    What is not in it yet lies beside the name by which it was written, and so does the lock: by the other name it is damaged.
+    """
+    names = path.stat().st_nlink if path.exists() else 1
+    if names > 1:
+        raise KvariumError(
+            f"{path} has {names} names (hard links): written by one, it would be damaged for who opens it by another; remove the "
+            f"others, or write to a copy: cp {path} COPY"
+        )
+
+
 def check_header(path: Path, where: str | None = None) -> None:
     """Raises :class:`KvariumError` when the file can't be read or is no SQLite file."""
     where = where or str(path)
