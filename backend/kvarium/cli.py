@@ -12,7 +12,7 @@ import typer.core
 
 from kvarium import __version__, control_command, extensions, sessions_command
 from kvarium.bench import command as bench_command
-from kvarium.errors import DamagedRecordingError, KvariumError
+from kvarium.errors import DamagedRecordingError, KvariumError, WrongUsageError
 from kvarium.exchange import command as export_command
 from kvarium.findings import command as findings_command
 from kvarium.limits import parse_size
@@ -189,8 +189,13 @@ def serve(
     All other options are the engine's and passed on to it: `kvarium engine --help` lists them.
     """
     size = None if keep_bytes is None else parse_size(keep_bytes)
-    if not engine and context.args:
-        raise KvariumError(f"{' '.join(context.args)}: options of an engine, but --no-engine starts none")
+    if not engine:
+        own = ["--exit-with-engine"] if exit_with_engine else []
+        own += [] if runner is None else ["--runner", runner]
+        if own or context.args:
+            raise WrongUsageError(
+                f"{' '.join([*own, *context.args])}: options of an engine, but --no-engine starts none"
+            )
     chosen = [] if runner is None else ["--runner", runner]
     given = _engine_options([*chosen, *context.args], host) if engine else None
     standby = None if given is None else _stand_by("kvarium serve", given)
@@ -228,8 +233,13 @@ def demo(
         str, typer.Option(metavar="torch|null", help="null: no model, and a seeded mix of requests.")
     ] = "torch",
     model: Annotated[
-        str, typer.Option(metavar="NAME|FOLDER", help="The model; one that is not here yet is fetched.")
-    ] = "smollm2-135m",
+        str | None,
+        typer.Option(
+            metavar="NAME|FOLDER",
+            help="The model; one that is not here yet is fetched. Default: smollm2-135m.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Show an engine that talks: a small model on a small pool, where everything happens within a minute.
 
@@ -237,8 +247,10 @@ def demo(
     """
     from kvarium import demo as demonstration
 
+    if model is not None and runner != "torch":
+        raise WrongUsageError(f"--model {model} belongs to --runner torch, but --runner {runner} is given")
     given = context.args if duration is None else [*context.args, "--duration", str(duration)]
-    given = demonstration.engine_options(given, runner, model)
+    given = demonstration.engine_options(given, runner, demonstration.MODEL if model is None else model)
     standby = _stand_by("kvarium demo", given)
     from kvarium.serve import ServeOptions
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from kvarium.errors import KvariumError
 from kvarium.launch import EngineStandby, die_with_parent, option_of
 
+MODEL = "smollm2-135m"
 _NEEDED = ("torch", "transformers", "safetensors")
 _SIZED_BY = ("--num-gpu-blocks-override", "--kv-cache-memory-bytes", "--gpu-memory-utilization")
 _BLOCKS = "96"

@@ -43,5 +43,11 @@ class UnwritableError(KvariumError):
         return "full" in self.reason or "quota" in self.reason
 
 
+class WrongUsageError(KvariumError):
+    """Options that do not go together, or one that does nothing without another: the message names them."""
+
+    exit_code = 2
+
+
 class ConflictError(KvariumError):
     """What is asked for can't be done as things stand: the session is live, or the recording is read-only."""

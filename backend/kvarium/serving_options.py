@@ -16,3 +16,13 @@ Browser = Annotated[
     bool,
     typer.Option("--browser/--no-browser", "--open/--no-open", help="Open the page in a browser."),
 ]
+
+
+def given(context: typer.Context, *names: str) -> list[str]:
+    """Which of these parameters were given, by their options."""
+    return [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in names
+        and getattr(context.get_parameter_source(parameter.name), "name", "") == "COMMANDLINE"
+    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kvarium.errors import ConflictError, InvalidValueError, KvariumError, UnwritableError
+from kvarium.errors import ConflictError, InvalidValueError, KvariumError, UnwritableError, WrongUsageError
 from kvarium.limits import parse_age
 from kvarium.recording_options import AsJson, Db, Session, reading, say, target
 
@@ -164,7 +164,7 @@ def note(
     from kvarium.changes import changing
 
     if remove is not None and (text or mark or colour or step is not None):
-        raise InvalidValueError("--remove takes away a note: it goes with no text, step, mark or colour")
+        raise WrongUsageError("--remove takes away a note: it goes with no text, step, mark or colour")
     with changing(target(db)) as (shelf, changes):
         row = _own_row(shelf, session)
         if remove is not None:
@@ -279,7 +279,10 @@ def import_file(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with one session, as a download is.")],
     db: Db = None,
 ) -> None:
-    """Take in a file of somebody else's: it is inspected, copied beside the recording, and only read from then on."""
+    """Take in a file of somebody else's: it is inspected, copied beside the recording, and only read from then on.
+
+    Where there is no recording yet, an empty one is made.
+    """
     import shutil
 
     from kvarium.recording import sqlite_file
@@ -290,7 +293,7 @@ def import_file(
         raise ConflictError(
             f"{file} is being written: `kvarium sessions export --db {file}` makes a file to import"
         )
-    with _shelf(db) as shelf:
+    with _there(target(db)), _shelf(db) as shelf:
         try:
             with shelf.imports.arriving() as place:
                 shutil.copyfile(file, place)
@@ -302,3 +305,25 @@ def import_file(
             room = ": make room there" if told.full else ""
             raise KvariumError(f"{told}; nothing was imported{room}") from None
     say(f"imported session {session}")
+
+
+@contextlib.contextmanager
+def _there(where: str) -> "Iterator[None]":
+    """A recording that is not there yet is made, and goes again where nothing comes to lie beside it."""
+    from kvarium.recording.database import is_url, open_for_server, sqlite_path
+
+    path = None if is_url(where) else sqlite_path(where)
+    if path is None or path.exists():
+        yield
+        return
+    open_for_server(where).close()
+    try:
+        yield
+    except BaseException:
+        # Not while a server that came meanwhile writes it.
+        with contextlib.suppress(KvariumError):
+            database = open_for_server(where)
+            path.unlink()
+            database.close()
+        raise
+    print(f"kvarium: the recording {path} was not there: it is made", file=sys.stderr)

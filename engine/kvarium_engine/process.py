@@ -331,7 +331,25 @@ def _stand_by(options: Options, terminal: int) -> None:
 def run(options: Options) -> int:
     """Run an engine; returns the exit status. Whatever goes wrong is told in one line: 2 is a wrong option or backend."""
     logging.basicConfig(level=logging.WARNING, format=_LOG)
-    return guarded(lambda: Process(options).run())
+    return guarded(lambda: _run(options))
+
+
+def _run(options: Options) -> None:
+    if options.connect is None:
+        for option, given in (
+            ("--name", options.name != ""),
+            ("--record-text", options.record_text is not None),
+            ("--lossless/--no-lossless", options.lossless is not None),
+            ("--allow-control/--no-allow-control", options.allow_control is not None),
+        ):
+            if given:
+                raise UsageError(
+                    f"{option} is of what a backend records and shows: give --connect with it, or leave it out"
+                )
+    engine = Process(options)
+    if options.connect is None:
+        _say("nothing is recorded without --connect; `kvarium serve` records an engine and shows it")
+    engine.run()
 
 
 _LOG = "engine: %(message)s"

@@ -183,10 +183,79 @@ def test_wrong_usage_is_2_and_says_what(run: Run, args: list[str]) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (
+            ["serve", "--no-engine", "--runner", "null"],
+            "--runner null: options of an engine, but --no-engine",
+        ),
+        (["serve", "--no-engine", "--exit-with-engine"], "--exit-with-engine: options of an engine, but"),
+        (
+            ["demo", "--runner", "null", "--model", "m"],
+            "--model m belongs to --runner torch, but --runner null",
+        ),
+        (
+            ["export", "--from-step", "3", "--format", "jsonl"],
+            "--from-step and --to-step take a part with --format",
+        ),
+        (["export", "--strip-notes"], "--strip-notes belongs to --strip-text none or hash"),
+        (["replay", "--serve", "--token", "x"], "--token is for --connect: leave it out"),
+        (["replay", "--connect", "ws://h/", "--port", "8642"], "--port is for --serve: leave it out"),
+        (["replay", "--connect", "ws://h/", "--host", "127.0.0.1"], "--host is for --serve: leave it out"),
+        (["replay", "--connect", "ws://h/", "--no-browser"], "--browser is for --serve: leave it out"),
+        (
+            ["replay", "--connect", "ws://h/", "--allowed-host", "x"],
+            "--allowed-host is for --serve: leave it",
+        ),
+        (
+            ["sessions", "note", "latest", "text", "--remove", "3"],
+            "--remove takes away a note: it goes with no",
+        ),
+        (["engine", "--speed", "2", "--duration", "0.1"], "--speed 2 is of a --trace: give one with it"),
+        (
+            ["engine", "--name", "x", "--duration", "0.1"],
+            "--name is of what a backend records and shows: give",
+        ),
+        (
+            ["engine", "--lossless", "--duration", "0.1"],
+            "--lossless/--no-lossless is of what a backend records",
+        ),
+        (
+            ["engine", "--record-text", "none", "--duration", "0.1"],
+            "--record-text is of what a backend records",
+        ),
+        (
+            ["engine", "--no-allow-control", "--duration", "0.1"],
+            "--allow-control/--no-allow-control is of what",
+        ),
+    ],
+)
+def test_an_option_that_does_nothing_without_another_is_wrong_usage(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], what: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    done = run(*args)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert what in line
+    assert done.stdout == ""
+
+
+def test_an_engine_that_nobody_records_says_so_at_its_start() -> None:
+    done = kvarium("engine", "--steps", "2", "--json")
+    assert done.returncode == 0
+    assert done.stderr == (
+        "kvarium engine: nothing is recorded without --connect; `kvarium serve` records an engine and shows it\n"
+    )
+    assert json.loads(done.stdout)["steps"] == 2
+
+
 @pytest.mark.parametrize("command", ["serve", "demo"])
 @pytest.mark.parametrize(
     ("args", "what"),
     [
+        (["--speed", "2"], "--speed 2 is of a --trace"),
         (["--bogus"], "No such option: --bogus"),
         (["something"], "something"),
         (["--max-num-seqs", "x"], "'--max-num-seqs'"),
@@ -242,6 +311,22 @@ def test_a_second_server_of_one_recording_is_refused(db: Path) -> None:
         assert "another kvarium server" in one_line(done.stderr)
     with serving(db):
         pass
+
+
+@pytest.mark.parametrize("how", ["hard", "symbolic"])
+def test_a_second_server_by_another_name_of_the_recording_is_refused(run: Run, db: Path, how: str) -> None:
+    other = db.with_name("other.db")
+    with serving(db):
+        if how == "hard":
+            other.hardlink_to(db)
+            what = f"{other} has 2 names (hard links): written by one, it would be damaged for who opens it by another"
+        else:
+            other.symlink_to(db)
+            what = f"writes {db}: stop it, or give another --db"
+        done = run("serve", "--no-engine", "--port", "0", "--db", str(other))
+        assert done.returncode == 1
+        assert what in one_line(done.stderr)
+        assert sorted(found.name for found in db.parent.glob("*.lock")) == [f"{db.name}.lock"]
 
 
 def test_a_lock_is_given_up_when_the_recording_is_refused(tmp_path: Path) -> None:
@@ -369,7 +454,8 @@ def test_an_output_without_room_is_told_in_one_line(args: list[str]) -> None:
             [sys.executable, "-m", "kvarium.cli", *args], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 74
-    assert re.fullmatch(r"kvarium( engine)?: No space left on device\n", done.stderr)
+    assert re.fullmatch(r"kvarium( engine)?: No space left on device", done.stderr.splitlines()[-1])
+    assert "Traceback" not in done.stderr
 
 
 def test_ctrl_c_while_modules_are_imported_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

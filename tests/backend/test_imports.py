@@ -219,3 +219,28 @@ def test_what_lies_in_the_folder_and_is_no_import_is_left_out(
     (folder / f"{SESSION}.db").unlink()
     assert imports.all() == []
     imports.close()
+
+
+def test_an_import_where_there_is_no_recording_makes_one(run: Run, tmp_path: Path, brought: Path) -> None:
+    db = tmp_path / "new.db"
+    done = run("sessions", "import", str(brought), "--db", str(db))
+    assert (done.returncode, done.stdout) == (0, f"imported session {SESSION}\n")
+    assert done.stderr == f"kvarium: the recording {db} was not there: it is made\n"
+    listed = json.loads(run("sessions", "ls", "--db", str(db), "--json").stdout)["sessions"]
+    assert [row["id"] for row in listed] == [SESSION]
+    assert sorted(found.name for found in tmp_path.iterdir() if "new" in found.name) == [
+        "new.db",
+        "new.db.imported",
+    ]
+
+
+def test_a_recording_that_was_made_for_what_is_refused_goes_again(
+    run: Run, tmp_path: Path, brought: Path
+) -> None:
+    broken = tmp_path / "broken.db"
+    broken.write_bytes(brought.read_bytes()[:5000])
+    db = tmp_path / "new.db"
+    done = run("sessions", "import", str(broken), "--db", str(db))
+    assert done.returncode == 1
+    one_line(done.stderr)
+    assert [found.name for found in tmp_path.iterdir() if found.name.startswith("new")] == []

@@ -126,7 +126,6 @@ def test_removing_by_age_takes_what_ended_before(run: Run, copy: Path) -> None:
         (["note", "aaaa", "--remove", "5"], "the session has no note 5"),
         (["note", "aaaa", "x", "--step", str(1 << 70)], "is not in the recording, which holds steps up to"),
         (["note", "aaaa", "--remove", str(1 << 70)], f"the session has no note {1 << 70}"),
-        (["note", "aaaa", "x", "--remove", "5"], "--remove takes away a note"),
     ],
 )
 def test_what_can_not_be_done_is_refused_and_changes_nothing(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvarium.errors import KvariumError
+from kvarium.errors import WrongUsageError
 from kvarium.exchange.formats import Format, Wanted
 from kvarium.recording_options import Db, SessionOrFile, reading_session, say
 
@@ -72,7 +72,7 @@ def export(
     from kvarium.exchange.output import written
 
     if format is not Format.html and (from_step, to_step) != (None, None):
-        raise KvariumError(
+        raise WrongUsageError(
             f"--from-step and --to-step take a part with --format html; {format} is written whole"
         )
     wanted = Wanted(format, _strip(strip_text, strip_notes), from_step, to_step)
@@ -85,13 +85,13 @@ def export(
 
 
 def _strip(text: StripText | None, notes: bool) -> "Strip | None":
-    """What is left out. Raises :class:`KvariumError` where that can't be asked for."""
+    """What is left out. Raises :class:`WrongUsageError` where that can't be asked for."""
     from kvarium.recording.stripping import Strip
 
     if text is not None:
         return Strip(text.value, notes)
     if notes:
-        raise KvariumError("--strip-notes belongs to --strip-text none or hash")
+        raise WrongUsageError("--strip-notes belongs to --strip-text none or hash")
     return None
 
 

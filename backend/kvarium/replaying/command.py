@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 import typer
 
-from kvarium.errors import InvalidValueError, KvariumError
+from kvarium.errors import InvalidValueError, KvariumError, WrongUsageError
 from kvarium.recording_options import Db, SessionOrFile, reading_session, say, target
-from kvarium.serving_options import AllowedHost, Browser, Host, Port
+from kvarium.serving_options import AllowedHost, Browser, Host, Port, given
 
 if TYPE_CHECKING:
     from kvarium.serve import ServeOptions
@@ -28,6 +28,7 @@ def add(app: typer.Typer) -> None:
 
 
 def replay(
+    context: typer.Context,
     session: SessionOrFile = "latest",
     db: Db = None,
     serve: Annotated[
@@ -84,7 +85,7 @@ def replay(
     To look at a recording, `kvarium view FILE` is enough: the page replays by itself.
     """
     if serve == (connect is not None):
-        raise KvariumError(
+        raise WrongUsageError(
             "one of --serve (at a server of its own) and --connect URL (at one that runs) says where a recording is "
             "replayed as if live; to look at it, `kvarium view FILE` is enough: the page replays by itself"
         )
@@ -92,7 +93,9 @@ def replay(
         raise InvalidValueError(f"--speed must be a number from 0 on, not {speed}")
     if first is not None and last is not None and first > last:
         raise InvalidValueError(f"--from {first} is after --to {last}")
-    _refuse_those_of_the_other(serve, token, record_to, exit_at_end)
+    others = ("token",) if serve else ("record_to", "exit_at_end", "host", "port", "allowed_host", "browser")
+    for option in given(context, *others):
+        raise WrongUsageError(f"{option} is for {'--connect' if serve else '--serve'}: leave it out")
     if connect is not None:
         _send(
             session, db, connect, token or os.environ.get(_TOKEN_VARIABLE, ""), speed, (first, last), as_json
@@ -118,19 +121,6 @@ def replay(
             say=_say_aside if as_json else say,
         ),
     )
-
-
-def _refuse_those_of_the_other(
-    serve: bool, token: str | None, record_to: str | None, exit_at_end: bool
-) -> None:
-    given = (
-        [("--token", token is not None)]
-        if serve
-        else [("--record-to", record_to is not None), ("--exit-at-end", exit_at_end)]
-    )
-    for name, there in given:
-        if there:
-            raise InvalidValueError(f"{name} is for {'--connect' if serve else '--serve'}: leave it out")
 
 
 def _say_aside(line: str) -> None:
