@@ -43,7 +43,7 @@ export const timeline: Whole<typeof english> = {
       : `dùng tối đa ${(100 * most).toFixed(1)} %, trung bình còn cache ${(100 * cached).toFixed(1)} %`,
   tokensTip: (prefill, decode, single) =>
     `${n(prefill)} prefill, ${n(decode)} decode${single ? '' : ', tổng số token'}`,
-  hitRate: 'tỉ lệ trúng',
+  hitRate: 'trúng',
   hitRateTitle:
     'Trong số token của các request được đưa vào chạy, prefix cache có bao nhiêu; không tính các request quay lại sau khi bị preempt, như vLLM',
   hitsTip: (hits, queries) =>
