@@ -323,7 +323,8 @@ def _there(where: str) -> "Iterator[None]":
         # Not while a server that came meanwhile writes it.
         with contextlib.suppress(KvariumError):
             database = open_for_server(where)
-            path.unlink()
+            for left in ("", "-wal", "-shm"):
+                path.with_name(path.name + left).unlink(missing_ok=True)
             database.close()
         raise
     print(f"kvarium: the recording {path} was not there: it is made", file=sys.stderr)
