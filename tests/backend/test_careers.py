@@ -97,5 +97,6 @@ def test_the_server_tells_them_of_any_number_of_steps(mixed: Path, states: State
             {"first": -1, "last": 5, "at": 0},
             {"first": 0, "last": 5, "at": 0, "limit": MAX_ROWS + 1},
             {"first": 0, "last": 5},
+            {"first": 6, "last": 5, "at": 6},
         ):
             assert server.http.get(f"/api{place}", params=query).status_code == 422, query

@@ -51,6 +51,9 @@ async def careers(
     Those that are there in the step ``at``, those that come later, those that ended before; ``request`` is told in any case.
     """
 
+    if last < first:
+        raise HTTPException(422, f"ask for steps from the first on: {first} to {last} are none")
+
     def read(reader: Reader, number: int) -> dict[str, Any]:
         return read_careers(reader, number, first, last, at, offset, limit, request)
 
