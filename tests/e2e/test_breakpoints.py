@@ -87,7 +87,7 @@ def test_the_engine_runs_to_a_step_and_is_slowed_from_the_dialog(
     page.get_by_role("button", name="limit", exact=True).click()
     bar = page.get_by_role("toolbar", name="The engine")
     expect(bar).to_contain_text("≤ 30 steps/s")
-    goal = page.evaluate("window.kvarium.position().lastStep") + 200
+    goal = page.evaluate("window.kvarium.position().lastStep") + 600
     page.get_by_label("Run to step").fill(str(goal))
     page.get_by_role("button", name="run", exact=True).click()
     expect(bar).to_contain_text(f"engine runs to step {goal}")
