@@ -61,7 +61,7 @@ def test_a_predicate_is_explained_and_set_and_the_engine_stops_with_its_event_se
     stop = control(live)["stop"]
     assert (stop["breakpoint"], stop["stops"]) == (1, True)
     until(page, "op => window.kvarium.position().operation === op", stop["op"])
-    assert page.evaluate("window.kvarium.position().step") == stop["step"]
+    until(page, "step => window.kvarium.position().step === step", stop["step"])
     becomes(page, lambda: page.locator(".engine.held").count(), 1)
     # Held: what follows comes only when it is let go, and is met again.
     page.get_by_role("button", name="Where the engine stops").click()
@@ -83,11 +83,12 @@ def test_the_engine_runs_to_a_step_and_is_slowed_from_the_dialog(
     until(page, "window.kvarium.position().lastStep > 2")
     open_dialog(page)
     rate = page.get_by_label("Steps a second")
-    rate.fill("30")
+    # So slowly that it is not past the goal before that is typed.
+    rate.fill("2")
     page.get_by_role("button", name="limit", exact=True).click()
     bar = page.get_by_role("toolbar", name="The engine")
-    expect(bar).to_contain_text("≤ 30 steps/s")
-    goal = page.evaluate("window.kvarium.position().lastStep") + 600
+    expect(bar).to_contain_text("≤ 2 steps/s")
+    goal = page.evaluate("window.kvarium.position().lastStep") + 200
     page.get_by_label("Run to step").fill(str(goal))
     page.get_by_role("button", name="run", exact=True).click()
     expect(bar).to_contain_text(f"engine runs to step {goal}")
