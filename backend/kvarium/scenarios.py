@@ -20,8 +20,8 @@ from kvarium.hub import Hub
 from kvarium.launch import EngineProcess, Program, engine_is_installed
 
 _MODULE = "kvarium_engine.scenarios"
-_LINK_SECONDS = 60.0
-_LIST_SECONDS = 60.0
+_LINK_SECONDS = 120.0
+_LIST_SECONDS = 120.0
 
 
 class Running(NamedTuple):

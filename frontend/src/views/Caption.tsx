@@ -5,6 +5,7 @@ import { LANGUAGES, language, NAMES, speak } from '../language';
 import { captions, saidAt, turnCaption } from '../store/captions';
 import { jump } from '../store/clock';
 import { position } from '../store/ledger';
+import { writeAddress } from '../store/location';
 import { text } from '../text';
 import { titleOf } from '../wording/lessons';
 
@@ -18,7 +19,11 @@ export function LanguageField() {
       aria-label={words.language}
       title={words.languageTitle}
       value={language}
-      onChange={(event) => speak(event.currentTarget.value as typeof language)}
+      onChange={(event) => {
+        // The place where the view is now: the address has it a moment later.
+        writeAddress();
+        speak(event.currentTarget.value as typeof language);
+      }}
     >
       {LANGUAGES.map((each) => (
         <option key={each} value={each} lang={each}>
