@@ -29,18 +29,23 @@ Session = Annotated[
 ]
 
 
-def default_db() -> str:
-    """The recording in the user's data folder, which is made if need be."""
+def _usual_place() -> Path:
     import platformdirs
 
-    folder = Path(platformdirs.user_data_dir("kvarium"))
+    return Path(platformdirs.user_data_dir("kvarium")) / "kvarium.db"
+
+
+def default_db() -> str:
+    """The recording in the user's data folder, which is made if need be."""
+    place = _usual_place()
+    folder = place.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise KvariumError(
             f"can't make the folder {folder}: {error.strerror}; say where with --db FILE"
         ) from None
-    return str(folder / "kvarium.db")
+    return str(place)
 
 
 def target(db: str | None, option: str = "--db") -> str:
@@ -89,7 +94,10 @@ def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]"
     from kvarium.recording.catalogue import LISTED
     from kvarium.recording.shelf import Shelf
 
-    is_file = db is None and name != "latest" and Path(name).is_file()
+    # A pipe or a device is told what it is; a folder may have the name of a session.
+    is_file = db is None and name != "latest" and Path(name).exists() and not Path(name).is_dir()
+    if db is None and not is_file:
+        _check_default(name)
     with reading(name if is_file else db) as reader:
         if not is_file:
             with contextlib.closing(Shelf(reader.database)) as shelf:
@@ -102,3 +110,12 @@ def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]"
                 f"{name} holds {len(rows)} sessions: {LISTED.format(shlex.quote(name))}; say which, and --db {name}"
             )
         yield reader, int(rows[0]["number"])
+
+
+def _check_default(name: str) -> None:
+    """Who gave no ``--db`` is told of what was given. Raises :class:`KvariumError` where there is no recording in the usual place."""
+    where = _usual_place()
+    if where.exists():
+        return
+    meant = "no session" if name == "latest" else f"no file {name}, nor a session that is called so"
+    raise KvariumError(f"there is {meant}: nothing was recorded at {where} yet; --db names another recording")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.http11 import Request
 
@@ -74,6 +75,12 @@ class _Websockets(WebSocketsSansIOProtocol):
         if event.path.partition("?")[0] != "/api/engine":
             self.conn.max_message_size = _VIEWER_BYTES
         super().handle_connect(event)
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """A handshake that is refused with an answer is complete too: uvicorn would log it as the application's fault."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and self.close_sent:
+            self.handshake_complete = True
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -185,7 +185,9 @@ def rm(
     older_than: Annotated[
         str | None, typer.Option(metavar="AGE", help="All that ended longer ago than this: 12h, 30d, 2w.")
     ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Don't ask. Where there is no terminal nothing is asked.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Remove sessions and give their room back to the disk. One that is being recorded is refused."""

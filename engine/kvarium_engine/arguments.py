@@ -1,5 +1,7 @@
 """The arguments of commands, read one by one: what is wrong is said in one line, with the value."""
 
+import math
+
 from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_engine.scheduling.sampling_params import (
     MAX_N,
@@ -67,7 +69,10 @@ def number(args: Args, name: str, default: float) -> float:
     value = args.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise CommandError(f"{name} must be a number, not {value!r}")
-    if not abs(value) <= _LARGEST:
+    # A whole number may be too large for math.isfinite.
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CommandError(f"{name} must be a finite number, not {value!r}")
+    if abs(value) > _LARGEST:
         raise CommandError(f"{name} must be a number from -{_LARGEST} to {_LARGEST}, not {value!r}")
     return float(value)
 

@@ -106,6 +106,19 @@ def test_a_file_that_is_not_there_is_named_and_not_made(
     done = run(*command, str(path))
     assert done.returncode == 1
     assert f"there is no file {path}" in one_line(done.stderr)
+
+
+@pytest.mark.parametrize(
+    "command", [("sql", "nosuch.db", "select 1"), ("findings", "nosuch.db"), ("why", "nosuch.db", "memory")]
+)
+def test_without_a_recording_the_file_that_was_named_is_told(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    done = kvarium(*command, XDG_DATA_HOME=str(tmp_path))
+    assert done.returncode == 1
+    assert one_line(done.stderr).startswith(
+        "kvarium: there is no file nosuch.db, nor a session that is called so: "
+    )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -221,10 +221,14 @@ def test_a_gap_is_recorded_and_the_mirror_goes_on_from_the_keyframe_after_it(
 
 
 @pytest.mark.parametrize("token", ["", "wrong"])
-def test_an_engine_without_the_token_is_refused(server: RunningServer, token: str) -> None:
+def test_an_engine_without_the_token_is_refused(
+    server: RunningServer, token: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(InvalidStatus) as refused:
         server.engine(token=token)
     assert refused.value.response.status_code == 401
+    # It was answered, which is no fault of the server's.
+    assert caplog.text == ""
 
 
 @pytest.mark.parametrize(

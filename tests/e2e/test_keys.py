@@ -237,7 +237,7 @@ def test_each_key_does_what_the_list_of_keys_says(
     tried = {names.get(key, key) for key in [*KEYS, *MOVES]} - {"Meta+k"}
     assert tried <= listed, tried - listed
     # Of the engine, of the events, of the marks, of the map and of the timeline: they have tests of their own.
-    others = {*"RkK()↵↑↓←→+−0vV", "⇧Space", "⇧↵", "Ctrl", "PgUp", "PgDn"}
+    others = {*"RkK()↵↑↓←→+−0vVbx", "⇧", "⇧Space", "⇧↵", "Ctrl", "PgUp", "PgDn"}
     digits = {key for key in listed if key.isdigit()} - tried - others
     assert listed - tried - others - digits == set(), "keys without a test"
     for key, (after, then) in {**dict.fromkeys(digits, ("", f"{FOCUS} !== undefined")), **KEYS}.items():

@@ -383,7 +383,8 @@ def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
             held = [row for row in whole["tables"] if whole["filled"][row[3]] > 0]
             # Blocks without content too: what is written in them is known from their sequences alone.
             open_ones = [row for row in held if whole["filled"][row[3]] < SIZE]
-            for sequence, _, position, block in rng.sample(held, 2) + rng.sample(open_ones, 2):
+            assert open_ones, f"no block was being filled at step {step}"
+            for sequence, _, position, block in rng.choices(held, k=2) + rng.choices(open_ones, k=2):
                 page = open_page(f"{viewing.url}/?session={recording.session}&step={step}&block={block}")
                 ready(page)
                 answer = read_sequence(reader, session, sequence, records[step])

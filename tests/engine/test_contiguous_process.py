@@ -114,6 +114,7 @@ def test_a_run_says_what_it_reserves() -> None:
             "max_tokens rounded up to a power of two: at most 63 blocks"
         ),
         "kvarium engine: maximum concurrency for 1,000 tokens per request: 8x",
+        "kvarium engine: nothing is recorded without --connect; `kvarium serve` records an engine and shows it",
     ]
     assert done.stdout.startswith("200 steps were made: ")
 

@@ -40,7 +40,10 @@ BAD_OPTIONS = [
         ["--max-num-batched-tokens", "8", "--max-num-seqs", "256"],
         "max_num_batched_tokens (8) must not be below max_num_seqs (256)",
     ),
-    (["--record-text", "some"], "--record-text is none, hash or full, not 'some'"),
+    (
+        ["--record-text", "some", "--connect", "ws://127.0.0.1:9"],
+        "--record-text is none, hash or full, not 'some'",
+    ),
     (["--steps", "0"], "--steps must be at least 1, not 0"),
     (["--duration", "-1"], "--duration must be more than 0 seconds, not -1.0"),
     (["--step-ms", "-2"], "--step-ms must be from 0 to 4000, not -2.0"),

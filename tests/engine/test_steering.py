@@ -163,7 +163,11 @@ def test_a_keyframe_comes_when_it_is_asked_for() -> None:
         ("submit", {"prompt_tokens": 4, "n": 60}, "n = 60 is more than max_num_seqs = 32"),
         ("submit", {"prompt_tokens": 4, "temperature": -2}, "temperature must not be negative, it is -2.0"),
         ("submit", {"prompt_tokens": 4, "temperature": "hot"}, "temperature must be a number, not 'hot'"),
-        ("submit", {"prompt_tokens": 4, "temperature": math.nan}, "temperature must be a number, not nan"),
+        (
+            "submit",
+            {"prompt_tokens": 4, "temperature": math.nan},
+            "temperature must be a finite number, not nan",
+        ),
         (
             "submit",
             {"prompt_tokens": 4, "colour": 1},

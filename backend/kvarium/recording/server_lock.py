@@ -95,7 +95,7 @@ class PathLock(ServerLock):
         except OSError as error:
             raise KvariumError(
                 f"can't lock the recording {where}: {error.strerror} ({self._path}); "
-                "a server must be able to write beside it: choose another place with {option} FILE, "
+                f"who writes it must be able to write beside it: choose another place with {option} FILE, "
                 "or only look at it with `kvarium view`"
             ) from None
         if not _flock(file):

@@ -2,6 +2,7 @@
 
 import { CAUSE_CODES, OPERATION_CODES } from '../ledger/codes';
 import { NONE, Operation } from '../ledger/generated/constants';
+import type { Admitted } from '../ledger/generated/types';
 import type { Decision, RequestMemory } from '../ledger/requests';
 import { type EventRow, lostRow } from './answers/events';
 
@@ -25,6 +26,11 @@ export interface EventQuery {
   readonly limit: number;
 }
 
+/** A decision in JSON, where bytes are hexadecimal digits. */
+type ToldDecision =
+  | Exclude<Decision, Admitted>
+  | (Omit<Admitted, 'missed'> & { readonly missed?: string | null });
+
 /** A row of `GET …/events`. */
 interface ToldEvent {
   readonly record: number;
@@ -33,7 +39,7 @@ interface ToldEvent {
   readonly op?: number;
   readonly time: number;
   readonly kind: string;
-  readonly decision?: Decision;
+  readonly decision?: ToldDecision;
   readonly block?: number;
   readonly generation?: number | null;
   readonly cause?: string | number;
@@ -70,6 +76,16 @@ export function readPage(told: ToldPage, memory: RequestMemory): EventPage {
   return { rows: told.rows.map((row) => rowOf(row, told.requests, memory)), next: told.next };
 }
 
+function decisionOf(told: ToldDecision): Decision {
+  if (told.kind !== 'admitted') return told;
+  const { missed, ...rest } = told;
+  if (missed == null) return { ...rest, ...(missed === null ? { missed } : {}) };
+  return {
+    ...rest,
+    missed: Uint8Array.from(missed.match(/../g) ?? [], (digits) => Number.parseInt(digits, 16)),
+  };
+}
+
 function rowOf(told: ToldEvent, requests: ToldPage['requests'], memory: RequestMemory): EventRow {
   const { record, index, time } = told;
   const base = { record, index, time, step: told.step ?? -1, op: told.op ?? 0 };
@@ -80,7 +96,8 @@ function rowOf(told: ToldEvent, requests: ToldPage['requests'], memory: RequestM
   }
   const sequence = told.sequence ?? NONE;
   const label = labelOf(told, requests, memory);
-  if (told.decision !== undefined) return { ...base, ...nothing, kind: told.decision, sequence, label };
+  if (told.decision !== undefined)
+    return { ...base, ...nothing, kind: decisionOf(told.decision), sequence, label };
   const kind = OPERATION_CODES[told.kind] ?? 0;
   return {
     ...base,
