@@ -214,9 +214,16 @@ async def steps(
 async def landmarks(
     session: SessionId, hub: HubDependency, kind: Annotated[list[LandmarkKind] | None, Query()] = None
 ) -> Response:
-    """Where something happened: a row a step and kind, and one for each note; of these kinds, or of all."""
-    found = await read_of(hub, session, lambda reader, number: read_landmarks(reader, number, kind))
-    return JSON({"landmarks": found})
+    """Where something happened: a row a step and kind, and one for each note; of these kinds, or of all.
+
+    ``indexed_record`` says up to which record, as of steps.
+    """
+
+    def read(reader: Reader, number: int) -> dict[str, Any]:
+        through = reader.session(number)["indexed_record"]
+        return {"landmarks": read_landmarks(reader, number, kind), "indexed_record": through}
+
+    return JSON(await read_of(hub, session, read))
 
 
 @router.get("/sessions/{session}/requests")

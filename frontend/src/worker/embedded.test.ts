@@ -72,8 +72,8 @@ describe('a recording in the page', () => {
   it('has the whole table of steps, landmarks by kind, and pieces', async () => {
     const requests = new EmbeddedRequests(parts());
     expect((await requests.steps()).step).toEqual(Array.from({ length: lastStep + 1 }, (_, i) => i));
-    expect(await requests.landmarks(['gap'])).toEqual([]);
-    expect(await requests.landmarks(['note', 'gap'])).toHaveLength(1);
+    expect((await requests.landmarks(['gap'])).landmarks).toEqual([]);
+    expect((await requests.landmarks(['note', 'gap'])).landmarks).toHaveLength(1);
     expect((await requests.pieces()).pieces).toEqual({ 3: 'caf' });
   });
 

@@ -21,7 +21,7 @@ import type { RequestTold } from './careers';
 import { EmbeddedEvents } from './embeddedEvents';
 import type { EventPage, EventQuery } from './eventPage';
 import { Interned } from './interned';
-import type { Landmark } from './landmarks';
+import type { Landmark, ToldLandmarks } from './landmarks';
 import type { StepColumns } from './series';
 import { type RecordedContent, type Requests, ServerError, type SessionFacts } from './source';
 import { LaneWalk, type ToldLanes } from './stretches';
@@ -233,9 +233,12 @@ export class EmbeddedRequests implements Requests {
     return { pieces: await this.json('pieces'), indexed_record: last_record };
   }
 
-  async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
-    const { landmarks } = await this.theIndex();
-    return landmarks.filter(({ kind }) => kinds.includes(kind)) as Landmark[];
+  async landmarks(kinds: readonly string[]): Promise<ToldLandmarks> {
+    const { landmarks, last_record } = await this.theIndex();
+    return {
+      landmarks: landmarks.filter(({ kind }) => kinds.includes(kind)) as Landmark[],
+      indexed_record: last_record,
+    };
   }
 
   async lanes(first: number, last: number): Promise<ToldLanes> {

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { AnyRecord } from '../ledger/fold';
-import { type Landmark, type LandmarkKind, Landmarks, LISTED } from './landmarks';
+import { type Landmark, type LandmarkKind, Landmarks, LISTED, type ToldLandmarks } from './landmarks';
 import { Series } from './series';
 
 const counts = { evict: [2, 4, 5], copy: [3], preempted: [8] };
@@ -17,9 +17,9 @@ function found(told: readonly Landmark[]): { landmarks: Landmarks; asked: string
     preempted: column(counts.preempted),
   });
   const asked: string[][] = [];
-  const landmarks = async (kinds: readonly string[]): Promise<readonly Landmark[]> => {
+  const landmarks = async (kinds: readonly string[]): Promise<ToldLandmarks> => {
     asked.push([...kinds]);
-    return told;
+    return { landmarks: told, indexed_record: 9 };
   };
   return { landmarks: new Landmarks(series, { landmarks }, () => {}), asked };
 }
@@ -65,4 +65,36 @@ test('what comes at the live end is a landmark at once, and once', async () => {
   ]);
   landmarks.truncate(7);
   expect(landmarks.between(0, 10)).toEqual([note]);
+});
+
+test('what was before this page and not indexed yet is asked for until it is', async () => {
+  vi.useFakeTimers();
+  try {
+    const answers: ToldLandmarks[] = [
+      { landmarks: [], indexed_record: null },
+      { landmarks: [], indexed_record: 6 },
+      { landmarks: [note], indexed_record: 9 },
+    ];
+    let asked = 0;
+    const requests = { landmarks: async () => answers[Math.min(asked++, 2)]! };
+    const landmarks = new Landmarks(new Series(), requests, () => {});
+    // The state after record 8 comes first, then all that follows.
+    landmarks.note({ type: 'keyframe', record: 8 } as unknown as AnyRecord, 6);
+    landmarks.note({ type: 'note', record: 9, time: 0, text: 'later' } as AnyRecord, 6);
+    await landmarks.load();
+    expect(landmarks.ofKind('note').map(({ record }) => record)).toEqual([9]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(landmarks.ofKind('note').map(({ record }) => record)).toEqual([9]);
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(landmarks.ofKind('note').map(({ record }) => record)).toEqual([7, 9]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked).toBe(3);
+    // So is what was skipped on the way, and nobody is asked any more who has left.
+    landmarks.note({ type: 'keyframe', record: 20 } as unknown as AnyRecord, 9);
+    landmarks.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(asked).toBe(3);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -24,8 +24,16 @@ export interface Landmark {
   readonly message: string | null;
 }
 
+/** What the server tells: its list, and up to which record that goes; null: none is indexed yet. */
+export interface ToldLandmarks {
+  readonly landmarks: readonly Landmark[];
+  readonly indexed_record: number | null;
+}
+
 /** ms for which the server's list is taken as it is. */
 const FRESH = 3000;
+/** ms until the server is asked again for what was not indexed yet. */
+const PAUSE = 1000;
 /** As many as can be told apart on a timeline. */
 const MOST_SHOWN = 400;
 
@@ -38,6 +46,11 @@ export class Landmarks {
   /** Grows with every change of the list. */
   version = 0;
   private loaded = Number.NEGATIVE_INFINITY;
+  /** The last record that came at the live end, and the last one that did not, as it was before this page or skipped. */
+  private heard = -1;
+  private missed = -1;
+  private again: ReturnType<typeof setTimeout> | null = null;
+  private closed = false;
 
   constructor(
     private readonly series: Series,
@@ -51,17 +64,35 @@ export class Landmarks {
     if (now - this.loaded < FRESH) return;
     this.loaded = now;
     try {
-      const told = await this.requests.landmarks(LISTED);
+      const { landmarks, indexed_record } = await this.requests.landmarks(LISTED);
       const known = this.list;
-      this.list = [...told];
+      this.list = [...landmarks];
       for (const each of known) this.add(each);
       this.list.sort((a, b) => a.step - b.step || a.record - b.record);
       this.version++;
+      if ((indexed_record ?? -1) >= this.missed) this.missed = -1;
+      else this.askAgain();
       this.changed();
     } catch {
       // Asked again when somebody looks for one.
       this.loaded = Number.NEGATIVE_INFINITY;
     }
+  }
+
+  /** What did not come here is told by the server, once its index goes so far. */
+  private askAgain(): void {
+    if (this.again !== null || this.closed) return;
+    this.again = setTimeout(() => {
+      this.again = null;
+      if (this.closed || this.missed < 0) return;
+      this.loaded = Number.NEGATIVE_INFINITY;
+      void this.load();
+    }, PAUSE);
+  }
+
+  close(): void {
+    this.closed = true;
+    if (this.again !== null) clearTimeout(this.again);
   }
 
   private add(landmark: Landmark): void {
@@ -73,6 +104,12 @@ export class Landmarks {
 
   /** What came at the live end, behind step `step`. */
   note(record: AnyRecord, step: number): void {
+    if (record.record > this.heard + 1) {
+      // A keyframe stands for all up to it.
+      this.missed = record.type === 'keyframe' ? record.record : record.record - 1;
+      this.askAgain();
+    }
+    this.heard = Math.max(this.heard, record.record);
     const add = (kind: ListedKind, count: number, message: string | null): void =>
       this.add({ step, record: record.record, kind, count, message });
     if (record.type === 'gap') add('gap', record.last - record.first + 1, record.reason);

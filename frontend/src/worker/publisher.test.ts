@@ -18,7 +18,7 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
       op: steps.map(({ op }) => op),
       time: steps.map(({ sealed }) => sealed),
     }),
-    landmarks: async () => [],
+    landmarks: async () => ({ landmarks: [], indexed_record: null }),
     lanes: async () => ({ through: made.lastStep, stretches: [], names: {} }),
     pieces: async () => ({ pieces: {}, indexed_record: null }),
     contents: async () => [],

@@ -169,6 +169,7 @@ export class Session {
   close(): void {
     this.navigator.lookAhead.close();
     this.table.close();
+    this.landmarks.close();
     this.lanes.close();
     this.wideLanes.close();
     this.head.close();

@@ -4,7 +4,7 @@ import { unpackFrames } from '../ledger/frame';
 import type { RequestMemory } from '../ledger/requests';
 import type { RequestTold } from './careers';
 import { type EventPage, type EventQuery, readPage, type ToldPage } from './eventPage';
-import type { Landmark } from './landmarks';
+import type { ToldLandmarks } from './landmarks';
 import type { LanesQuery } from './lanes';
 import type { StepColumns } from './series';
 import type { ToldLanes } from './stretches';
@@ -61,8 +61,8 @@ export interface Requests {
   frames(after: number, limit?: number): Promise<Uint8Array[]>;
   /** The vocabulary as far as it was told, of all records up to `indexed_record`. */
   pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }>;
-  /** Where something happened, of some kinds, by step. */
-  landmarks(kinds: readonly string[]): Promise<readonly Landmark[]>;
+  /** Where something happened, of some kinds, by step, up to `indexed_record`. */
+  landmarks(kinds: readonly string[]): Promise<ToldLandmarks>;
   /** What each request did in the steps `first` to `last`, as many as were read in time. */
   lanes(first: number, last: number): Promise<ToldLanes>;
   /** When requests of many steps came, were admitted and ended, as many as are asked for; null: there is no index to tell it. */
@@ -144,9 +144,9 @@ export class ServerRequests implements Requests {
     return (await (await this.get('pieces')).json()) as never;
   }
 
-  async landmarks(kinds: readonly string[]): Promise<readonly Landmark[]> {
+  async landmarks(kinds: readonly string[]): Promise<ToldLandmarks> {
     const query = kinds.map((kind) => `kind=${kind}`).join('&');
-    return ((await (await this.get(`landmarks?${query}`)).json()) as { landmarks: Landmark[] }).landmarks;
+    return (await (await this.get(`landmarks?${query}`)).json()) as ToldLandmarks;
   }
 
   async lanes(first: number, last: number): Promise<ToldLanes> {
