@@ -72,8 +72,11 @@ def test_a_lesson_runs_and_its_captions_appear_at_their_steps_in_either_language
     becomes(page, lambda: step_of(page), SECOND)
     expect(caption(page)).to_contain_text("2 trên 2")
     expect(page.get_by_role("combobox", name="Chọn bài học")).to_have_value("block-table")
+    # The address has the place a moment later.
+    until(page, "step => new URLSearchParams(location.search).get('step') === String(step)", SECOND)
     page.reload()
     expect(caption(page).locator("p")).to_contain_text("40 token nằm ở các block")
+    becomes(page, lambda: step_of(page), SECOND)
     until(page, "step => new URLSearchParams(location.search).get('step') === String(step)", SECOND)
 
     # Who comes with a browser that speaks it hears it at once, and English where the address asks for it.

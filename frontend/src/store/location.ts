@@ -92,13 +92,16 @@ let timer: ReturnType<typeof setTimeout> | null = null;
 function present(): Place {
   const { block, sequence, request } = selection.peek();
   const session = current.peek();
-  const { mode, step, operation, target } = position.peek();
+  const { mode, step, operation, target, loaded } = position.peek();
   const stands = session !== null && mode === 'at' && step >= 0;
+  // A view that has not come to its place yet has that of its address: who loads the page again is not sent elsewhere.
+  const asked = readPlace(location.search);
+  const arrives = session !== null && !loaded && (isEmbedded || asked.session === session.id);
   return {
     // The page that holds its session need not name it.
     session: isEmbedded ? null : (session?.id ?? null),
-    step: stands ? (target ?? step) : null,
-    op: stands ? operation : null,
+    step: stands ? (target ?? step) : arrives ? asked.step : null,
+    op: stands ? operation : arrives ? asked.op : null,
     block,
     sequence,
     request,
