@@ -24,7 +24,8 @@ def step_of_operation(reader: Reader, session: int, op: int) -> int:
         .limit(1)
     )
     with reader.database.engine.connect() as connection:
-        chunk = first_of(connection, query)
+        # A number that no recording holds may be one that no database takes.
+        chunk = first_of(connection, query) if op < tables.NUMBERS else None
     if chunk is not None:
         for frame in reader.frames(session, chunk.first - 1, chunk.last):
             head = frame.head

@@ -17,6 +17,7 @@ from kvarium.why.places import Life, Moment, Who, moment_of
 from kvarium.why.wanted import Want, wanted_again
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.filtering.terms import Numbers
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE, Operation
 from kvarium_ledger.records import Control, Step
@@ -168,9 +169,9 @@ def _found(past: Past, block: int | None, generation: int | None, op: int | None
             f"block {block} is not in the pool, which has {past.num_blocks}: 0 to {past.num_blocks - 1}"
         )
     which = f"{block}" if generation is None else f"{block}#{generation}"
-    until = "" if step is None else f" step:..{step}"
+    until = None if step is None else Numbers(None, step)
     lost = False
-    for row in past.search(f"op:evict block:{which}{until}"):
+    for row in past.search(f"op:evict block:{which}", steps=until):
         if row["kind"] == "evict":
             return row
         lost = True

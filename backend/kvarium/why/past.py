@@ -23,6 +23,7 @@ from kvarium.why.places import Who
 from kvarium_ledger import codec
 from kvarium_ledger.codec import FrameError
 from kvarium_ledger.filtering.reading import read_filter
+from kvarium_ledger.filtering.terms import Numbers, Term
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.operations import NONE
@@ -94,9 +95,17 @@ class Past:
 
     # -- events -------------------------------------------------------------------------------------------------------
 
-    def search(self, typed: str, begin: Place = END, direction: Direction = "earlier") -> Iterator[Row]:
-        """The events that meet a filter (docs/events.md) from a place on, in the direction; gaps among them."""
+    def search(
+        self, typed: str, begin: Place = END, direction: Direction = "earlier", steps: Numbers | None = None
+    ) -> Iterator[Row]:
+        """The events that meet a filter (docs/events.md) from a place on, in the direction; gaps among them.
+
+        ``steps`` are the only ones looked at. Why no part of the text: a recording's numbers may have more digits than
+        those that a person can type.
+        """
         read = read_filter(typed)
+        if steps is not None:
+            read = (*read, Term("step", False, (steps,)))
         at: Place | None = begin
         while at is not None:
             page = self._searcher.search(self.number, read, at, direction, _PAGE, _SECONDS)
@@ -106,10 +115,14 @@ class Past:
     def event_at(self, op: int, typed: str) -> Row | None:
         """The event of operation ``op`` itself, if it meets a filter. Raises :class:`OutOfRangeError`."""
         step = step_of_operation(self.reader, self.number, op)
-        found = self.search(f"{typed} step:{step}", Place(0, 0), "later")
+        found = self.search(typed, Place(0, 0), "later", Numbers(step, step))
         return next((row for row in found if row["kind"] != "gap" and row["op"] == op), None)
 
     # -- states -------------------------------------------------------------------------------------------------------
+
+    def check_step(self, step: int) -> None:
+        """Raises :class:`OutOfRangeError` for a step that is not in the recording."""
+        self.reader.records_of_step(self.number, step)
 
     def after_step(self, step: int | None, trusting: bool = True) -> Fold:
         """The state after a step; None: after the last one. Raises :class:`OutOfRangeError`.

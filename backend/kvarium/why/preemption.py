@@ -19,6 +19,7 @@ from kvarium.why.past import Past
 from kvarium.why.places import Moment, Who, moment_of
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Preempted, Scheduled
+from kvarium_ledger.filtering.terms import Numbers
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Gap, Step
@@ -83,10 +84,10 @@ class Preemption(msgspec.Struct, frozen=True, kw_only=True):
 def why_preempted(past: Past, request: str, step: int | None = None) -> Preemption:
     """Of a request the last preemption (up to ``step``). Raises :class:`OutOfRangeError` where there is none."""
     number = past.request(request)
-    until = "" if step is None else f" step:..{step}"
+    until = None if step is None else Numbers(None, step)
     rows: list[Row] = []
     told: list[str] = []
-    for row in past.search(f"decision:preempted owner:r{number}{until}"):
+    for row in past.search(f"decision:preempted owner:r{number}", steps=until):
         if row["kind"] == "gap":
             told.append(f"what happened to it in records {row['first']} to {row['last']}, which are lost")
         elif row["decision"]["request"] == number:

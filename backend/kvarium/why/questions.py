@@ -83,4 +83,7 @@ _ANSWERED: dict[type[Question], Callable[..., Answer]] = {
 
 def answer(past: Past, question: Question) -> Answer:
     """The answer. Raises :class:`kvarium.errors.OutOfRangeError` where what is asked about is not recorded, or is not so."""
-    return _ANSWERED[type(question)](past, **msgspec.structs.asdict(question))
+    asked = msgspec.structs.asdict(question)
+    if asked.get("step") is not None:
+        past.check_step(asked["step"])
+    return _ANSWERED[type(question)](past, **asked)
