@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import math
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,8 +40,19 @@ class _Commands(typer.core.TyperGroup):
             if errors is not None:
                 from kvarium import terminal
 
-                error.message += f", not '{terminal.shown(str(errors()[0]['input']), 100)}'"
+                given = str(errors()[0]["input"])
+                if _is_nan(given):
+                    # It is neither less nor more than anything: the limit that it missed first says nothing.
+                    error.message = "Input should be a finite number"
+                error.message += f", not '{terminal.shown(given, 100)}'"
             raise
+
+
+def _is_nan(given: str) -> bool:
+    try:
+        return math.isnan(float(given))
+    except ValueError:
+        return False
 
 
 app = typer.Typer(

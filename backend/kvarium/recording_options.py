@@ -57,6 +57,13 @@ def target(db: str | None, option: str = "--db") -> str:
     return db
 
 
+def file_path(given: str) -> Path:
+    """A file's path as it is given to a command. Why not Typer's own: an empty one is the folder here to it."""
+    if not given:
+        raise KvariumError("the path is empty: give the name of a file")
+    return Path(given)
+
+
 def say(line: str) -> None:
     """A line for the user, at once."""
     print(line, flush=True)

@@ -11,7 +11,7 @@ import typer
 
 from kvarium.errors import ConflictError, InvalidValueError, KvariumError, UnwritableError, WrongUsageError
 from kvarium.limits import parse_age
-from kvarium.recording_options import AsJson, Db, Session, reading, say, target
+from kvarium.recording_options import AsJson, Db, Session, file_path, reading, say, target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -257,7 +257,10 @@ def export(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="FILE", help="Where to; default: a name of its own, here.", show_default=False
+            metavar="FILE",
+            help="Where to; default: a name of its own, here.",
+            parser=file_path,
+            show_default=False,
         ),
     ] = None,
     db: Db = None,
@@ -278,7 +281,10 @@ def export(
 
 @app.command("import")
 def import_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with one session, as a download is.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A file with one session, as a download is.", parser=file_path),
+    ],
     db: Db = None,
 ) -> None:
     """Take in a file of somebody else's: it is inspected, copied beside the recording, and only read from then on.

@@ -144,6 +144,11 @@ def test_an_unknown_session_is_named(
         (["view", "a.db", "--port", "abc"], "'--port': Input should be a valid integer"),
         (["view", "a.db", "--port", "99999999"], "'--port': Input should be less than or equal to 65535"),
         (["demo", "--duration", "-1"], "'--duration': Input should be greater than or equal to 0.1"),
+        (["demo", "--duration", "nan"], "'--duration': Input should be a finite number"),
+        (
+            ["sql", "latest", "SELECT 1", "--time-limit", "nan"],
+            "'--time-limit': Input should be a finite number",
+        ),
         (["serve", "--keep-days", "soon\x1b[2J"], "'--keep-days': Input should be a valid number"),
     ],
 )

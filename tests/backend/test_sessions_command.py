@@ -116,6 +116,8 @@ def test_removing_by_age_takes_what_ended_before(run: Run, copy: Path) -> None:
         (["rm", "aaaa", "--older-than", "3d"], "say which sessions to remove"),
         (["rm", "zzzz"], "no session 'zzzz'"),
         (["rm", "aaaa", "bb"], "session 'bb' is not unique"),
+        (["export", "aaaa", ""], "the path is empty: give the name of a file"),
+        (["import", ""], "the path is empty: give the name of a file"),
         (["rename", "aaaa", "x" * 201], "at most 200 characters"),
         (["rename", "aaaa", "a\nb"], "without control characters"),
         (["note", "aaaa"], "a note without text is none"),

@@ -8,7 +8,7 @@ import typer
 
 from kvarium.errors import WrongUsageError
 from kvarium.exchange.formats import Format, Wanted
-from kvarium.recording_options import Db, SessionOrFile, reading_session, say
+from kvarium.recording_options import Db, SessionOrFile, file_path, reading_session, say
 
 if TYPE_CHECKING:
     from kvarium.recording.stripping import Strip
@@ -43,6 +43,7 @@ def export(
             "--output",
             "-o",
             metavar="PATH",
+            parser=file_path,
             help="Where to write it. Default: here, named after the session.",
             show_default=False,
         ),

@@ -4,6 +4,7 @@ Why the configuration is locked from the beginning: a statement that only reads 
 in; but what does not depend on that need not be argued about.
 """
 
+import re
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,11 @@ _UNCOUNTED_BYTES: Final = 1 << 30
 
 _THREAD_BYTES: Final = 160 << 20
 """Addresses that a thread reserves, most of which it never touches: its stack, and an arena of the allocator."""
+
+_FIRST_WORD: Final = re.compile(
+    r"(?:\s|--[^\n]*+|/\*(?>.*?\*/))*+(?:force\s+)?([a-z]+)", re.IGNORECASE | re.DOTALL
+)
+"""Past comments, and past FORCE, which only says how."""
 
 _READS: Final = (duckdb.StatementType.SELECT,)
 
@@ -72,16 +78,32 @@ def check(connection: duckdb.DuckDBPyConnection, sql: str, memory: str) -> None:
     if not statements:
         raise QueryError("sql", "there is no statement")
     for statement in statements:
-        if statement.type == duckdb.StatementType.MULTI:
+        kind = _kind(statement)
+        if kind == duckdb.StatementType.MULTI:
             # It would look for the values with a statement of its own.
             raise QueryError("sql", "PIVOT needs to be told the values: PIVOT … ON kind IN ('evict', 'copy')")
-        if statement.type not in _READS:
-            word = statement.type.name.replace("_", " ")
+        if kind not in _READS:
             raise QueryError(
-                "refused", f"{word} is not allowed: a query only reads (SELECT, WITH, FROM, DESCRIBE)"
+                "refused",
+                f"{_word(statement, kind)} is not allowed: a query only reads (SELECT, WITH, FROM, DESCRIBE)",
             )
     if len(statements) > 1:
         raise QueryError("sql", f"one statement at a time, not {len(statements)}")
+
+
+def _kind(statement: duckdb.Statement) -> duckdb.StatementType | None:
+    """DuckDB's type of a statement; None: one that its Python has no name for (UPDATE EXTENSIONS)."""
+    try:
+        return statement.type
+    except ValueError:
+        return None
+
+
+def _word(statement: duckdb.Statement, kind: duckdb.StatementType | None) -> str:
+    """What a statement would do, by its own first word: DuckDB has one type for several (INSTALL is a LOAD to it)."""
+    found = _FIRST_WORD.match(statement.query)
+    word = "this" if found is None else found[1].upper()
+    return kind.name.replace("_", " ") if kind is not None and word in ("this", "WITH") else word
 
 
 def bound_memory(memory_bytes: int, threads: int) -> None:
