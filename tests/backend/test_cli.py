@@ -214,6 +214,10 @@ def test_wrong_usage_is_2_and_says_what(run: Run, args: list[str]) -> None:
             "--model m belongs to --runner torch, but --runner null",
         ),
         (
+            ["export", "--from-step", "5", "--to-step", "1", "--format", "html"],
+            "--from-step 5 is after --to-step 1",
+        ),
+        (
             ["export", "--from-step", "3", "--format", "jsonl"],
             "--from-step and --to-step take a part with --format",
         ),

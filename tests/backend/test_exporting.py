@@ -91,7 +91,7 @@ def test_an_export_without_text_has_none(viewing: tuple[RunningServer, str], mad
         ({"format": "pdf"}, 422, "kvarium"),
         ({}, 422, "format"),
         ({"format": "html", "steps": "5"}, 422, "steps='5' is no part"),
-        ({"format": "html", "steps": "1.." + "9" * 12}, 404, "which ends with step 299"),
+        ({"format": "html", "steps": "1.." + "9" * 12}, 404, '"step 999999999999 is not in the recording'),
         ({"format": "jsonl", "steps": "1..5"}, 422, "steps takes a part as html; jsonl is written whole"),
         ({"format": "jsonl", "strip_text": "some"}, 422, "hash"),
         ({"format": "jsonl", "strip_notes": "true"}, 422, "strip_notes belongs to strip_text"),
@@ -103,6 +103,17 @@ def test_what_cannot_be_exported_is_refused_with_its_reason(
     answer = get(viewing, **query)
     assert (answer.status_code, what in answer.text) == (status, True), answer.text
     assert list(made_in.iterdir()) == []
+
+
+def test_steps_that_cannot_be_are_refused_before_a_place_is_taken(viewing: tuple[RunningServer, str]) -> None:
+    server, _ = viewing
+    with server.hub.exporting() as first, server.hub.exporting() as second:
+        assert first is not None and second is not None
+        taken = get(viewing, format="html", steps="1..5")
+        assert (taken.status_code, "other downloads are being made" in taken.text) == (503, True)
+        answer = get(viewing, format="html", steps="5..1")
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "steps=5..1 is no part: step 5 is after step 1"
 
 
 def test_an_export_is_refused_to_other_sites_and_of_sessions_that_are_not_there(

@@ -39,7 +39,7 @@ _MEDIA_TYPES: Final = {
     Format.html: "application/octet-stream",
 }
 _STATUS: Final = {"asked": 422, "missing": 404, "damaged": 500, "failed": 503}
-_STEPS: Final = re.compile(r"(\d{1,15})?\.\.(\d{1,15})?")
+_STEPS: Final = re.compile(r"(\d{1,15})?\.\.(\d{1,15})?", re.ASCII)
 
 StripText = Literal["none", "hash"]
 
@@ -214,5 +214,7 @@ def _part(format: Format, steps: str | None) -> tuple[int | None, int | None]:
         raise HTTPException(422, f"steps={steps!r} is no part: steps=100..200, steps=100.. or steps=..200")
     if format is not Format.html:
         raise HTTPException(422, f"steps takes a part as html; {format} is written whole")
-    first, last = found.groups()
-    return None if first is None else int(first), None if last is None else int(last)
+    first, last = (None if each is None else int(each) for each in found.groups())
+    if first is not None and last is not None and first > last:
+        raise HTTPException(422, f"steps={steps} is no part: step {first} is after step {last}")
+    return first, last

@@ -76,6 +76,8 @@ def export(
         raise WrongUsageError(
             f"--from-step and --to-step take a part with --format html; {format} is written whole"
         )
+    if from_step is not None and to_step is not None and from_step > to_step:
+        raise WrongUsageError(f"--from-step {from_step} is after --to-step {to_step}")
     wanted = Wanted(format, _strip(strip_text, strip_notes), from_step, to_step)
     with reading_session(session, db) as (reader, number):
         place = output or Path(wanted.name(reader.session(number)))

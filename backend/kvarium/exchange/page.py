@@ -109,9 +109,7 @@ class _Writer:
         self._file.write(base64.b64encode(data))
         self._file.write(b"</script>\n")
         if self._file.tell() > MOST_BYTES:
-            raise KvariumError(
-                f"the page came to more than {terminal.size(MOST_BYTES)}: take a part of it with --from-step and --to-step"
-            )
+            raise KvariumError(f"the page came to more than {terminal.size(MOST_BYTES)}: take a part of it")
 
 
 def _frames(reader: Reader, plan: Plan, writer: _Writer, progress: Progress) -> dict[str, list[int]]:

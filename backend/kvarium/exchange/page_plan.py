@@ -72,9 +72,11 @@ def at_rest(reader: Reader, session: int, folder: Path) -> Iterator[tuple[Reader
 def plan_page(reader: Reader, session: int, from_step: int | None = None, to_step: int | None = None) -> Plan:
     """What goes into a page of the steps ``from_step`` to ``to_step`` (None: the session's first and last).
 
-    Raises :class:`OutOfRangeError` for steps that are not there, :class:`InvalidValueError` for ones that can't be, for a session
-    without a step, and for a page that would be too large.
+    Raises :class:`OutOfRangeError` for steps that are not there, :class:`InvalidValueError` for a session without a step and for
+    a page that would be too large: in words that are right whether a command or an address asked for it. That the first one is
+    not after the last is for these to see, before anything is opened.
     """
+    assert from_step is None or to_step is None or from_step <= to_step, (from_step, to_step)
     row = reader.session(session)
     hello, frame = reader.hello(session)
     if hello.version > VERSION:
@@ -87,15 +89,11 @@ def plan_page(reader: Reader, session: int, from_step: int | None = None, to_ste
     begin, first = _first_step(reader, session), int(row["first_record"])
     end, last = last_step, int(row["last_record"])
     base = None
-    if from_step is not None and to_step is not None and from_step > to_step:
-        raise InvalidValueError(f"--from-step {from_step} is after --to-step {to_step}")
     if to_step is not None and to_step < last_step:
         end, last = to_step, reader.records_of_step(session, to_step)[1]
-    for option, step in (("--from-step", from_step), ("--to-step", to_step)):
+    for step in (from_step, to_step):
         if step is not None and step > last_step:
-            raise OutOfRangeError(
-                f"{option} {step} is not in the recording, which ends with step {last_step}"
-            )
+            raise OutOfRangeError(f"step {step} is not in the recording, which ends with step {last_step}")
     if from_step is not None and from_step > begin:
         begin = from_step
         first = reader.records_of_step(session, from_step)[0]
@@ -106,7 +104,7 @@ def plan_page(reader: Reader, session: int, from_step: int | None = None, to_ste
         fits = max(1, (end - begin + 1) * 3 * MOST_BYTES // (4 * about))
         raise InvalidValueError(
             f"the page would take about {terminal.size(about)}, and more than {terminal.size(MOST_BYTES)} open badly in a browser: "
-            f"take a part of it with --from-step and --to-step; --from-step {end - fits + 1} gives its last {fits} steps"
+            f"take a part of it; its last {fits} steps are those from step {end - fits + 1} on"
         )
     return Plan(session, row, frame, hello.record_text == "full", first, last, part, base, about)
 
