@@ -44,6 +44,54 @@ CHANGES = (Submitted, Admitted, Preempted, Finished, Aborted, Refused)
 """The decisions that move a request."""
 
 
+def step_row(step: Step) -> Row:
+    """What a step's record tells of its row by itself: all but the state's columns (usage, running and waiting)."""
+    counts = np.bincount(column(step.operations.kind, "kind"), minlength=10).tolist()
+    prefill, decode = fill_tokens(step.operations)
+    asked = HitStatistics()
+    for decision in step.decisions:
+        if isinstance(decision, Admitted):
+            asked.count(decision)
+    return {
+        "step": step.step,
+        "record": step.record,
+        "op": step.op,
+        "time": step.sealed,
+        "prefill_tokens": prefill,
+        "decode_tokens": decode,
+        "budget": step.budget,
+        "allocate": counts[Operation.allocate],
+        "evict": counts[Operation.evict],
+        "reuse": counts[Operation.reuse],
+        "share": counts[Operation.share],
+        "copy": counts[Operation.copy],
+        "fill": counts[Operation.fill],
+        "cache": counts[Operation.cache],
+        "release": counts[Operation.release],
+        "freed": counts[Operation.free],
+        "preempted": _decided(step, Preempted),
+        "queries": asked.queries,
+        "hits": asked.hits,
+    }
+
+
+def _decided(step: Step, kind: type[AnyDecision]) -> int:
+    return sum(isinstance(decision, kind) for decision in step.decisions)
+
+
+def landmarks_of(record: AnyRecord, row: Row | None = None) -> list[tuple[str, int, str | None]]:
+    """Kind, count and message of each landmark that a record tells by itself; of a step, ``row`` is its :func:`step_row`."""
+    if isinstance(record, Gap):
+        return [("gap", record.last - record.first + 1, _stored(record.reason))]
+    if isinstance(record, Note):
+        return [("note", 1, _stored(record.text))]
+    if not isinstance(record, Step) or row is None:
+        return []
+    counts = {name: row[name] for name in ("evict", "copy", "preempted")}
+    counts["refused"] = _decided(record, Refused)
+    return [(kind, count, None) for kind, count in counts.items() if count]
+
+
 def _stored(text: str | None) -> str | None:
     """Text as any database takes it: PostgreSQL has no NUL."""
     return text if text is None else text.replace("\0", "\ufffd")
@@ -96,11 +144,8 @@ class Indexer:
         elif isinstance(record, Keyframe):
             self._states = _states(fold)
             self._end_lost_requests(fold)
-        elif isinstance(record, Gap):
-            count = record.last - record.first + 1
-            self._landmark(fold.step, record.record, "gap", count, record.reason)
-        elif isinstance(record, Note):
-            self._landmark(fold.step, record.record, "note", 1, record.text)
+        else:
+            self._landmarks(fold.step, record)
 
     def take(self, through: int) -> IndexRows:
         """The rows since the last call; they bring the index to ``through``."""
@@ -119,58 +164,29 @@ class Indexer:
 
     def _step(self, step: Step, fold: Fold) -> None:
         self._last_step = step.step
-        counts = np.bincount(column(step.operations.kind, "kind"), minlength=10).tolist()
-        prefill, decode = fill_tokens(step.operations)
         usage = fold.usage()
-        decided = Counter(type(decision) for decision in step.decisions)
-        asked = HitStatistics()
         states = self._states = self._states or _states(fold, before=step.decisions)
         for decision in step.decisions:
             self._decide(decision, step, states)
-            if isinstance(decision, Admitted):
-                asked.count(decision)
-        self._rows.steps.append(
-            {
-                "session": self.session,
-                "step": step.step,
-                "record": step.record,
-                "op": step.op,
-                "time": step.sealed,
-                "active": usage.active,
-                "shared": usage.shared,
-                "cached": usage.cached,
-                "free": usage.free,
-                "prefill_tokens": prefill,
-                "decode_tokens": decode,
-                "budget": step.budget,
-                "allocate": counts[Operation.allocate],
-                "evict": counts[Operation.evict],
-                "reuse": counts[Operation.reuse],
-                "share": counts[Operation.share],
-                "copy": counts[Operation.copy],
-                "fill": counts[Operation.fill],
-                "cache": counts[Operation.cache],
-                "release": counts[Operation.release],
-                "freed": counts[Operation.free],
-                "preempted": decided[Preempted],
-                "running": states["running"],
-                "waiting": states["waiting"] + states["preempted"],
-                "queries": asked.queries,
-                "hits": asked.hits,
-            }
-        )
-        for kind, count in (
-            ("evict", counts[Operation.evict]),
-            ("copy", counts[Operation.copy]),
-            ("preempted", decided[Preempted]),
-            ("refused", decided[Refused]),
-        ):
-            if count:
-                self._landmark(step.step, step.record, kind, count)
+        row = step_row(step) | {
+            "session": self.session,
+            "active": usage.active,
+            "shared": usage.shared,
+            "cached": usage.cached,
+            "free": usage.free,
+            "running": states["running"],
+            "waiting": states["waiting"] + states["preempted"],
+        }
+        self._rows.steps.append(row)
+        self._landmarks(step.step, step, row)
         self._sampled(step, fold)
         if step.contents.content:
             ids = u32(step.contents.content)
             self._contents.append((int(ids[0]), int(ids[-1]), step.record))
+
+    def _landmarks(self, step: int, record: AnyRecord, row: Row | None = None) -> None:
+        for kind, count, message in landmarks_of(record, row):
+            self._landmark(step, record.record, kind, count, message)
 
     def _landmark(self, step: int, record: int, kind: str, count: int, message: str | None = None) -> None:
         self._rows.landmarks.append(

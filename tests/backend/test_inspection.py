@@ -13,7 +13,7 @@ import pytest
 
 from kvarium.errors import DamagedRecordingError, KvariumError
 from kvarium.heads import stored_head
-from kvarium.recording import chunks, inspection, sqlite_file, tables
+from kvarium.recording import chunks, inspection, record_rows, sqlite_file, tables
 from kvarium.recording import seek as seek_module
 from kvarium.recording.chunks import compress, decompress
 from kvarium.recording.database import open_for_reading, open_for_server
@@ -282,6 +282,48 @@ def test_a_chunk_with_something_behind_its_frame_is_damaged() -> None:
         ("UPDATE chunk SET session = 2", "a value of chunk.session"),
         ("UPDATE step SET active = x'00'", "a value of step.active"),
         ("UPDATE step SET time = 1 << 60", "a value of step.time"),
+        ("UPDATE session SET last_step = NULL", "its session tells of last step None, its chunks of 59"),
+        ("UPDATE session SET gaps = 1", "its session tells of gaps 1, its chunks of 0"),
+        ("UPDATE session SET bytes = 1", "its session tells of bytes 1, its chunks of "),
+        ("UPDATE session SET duration_ns = 1", "its session tells of duration ns 1"),
+        ("UPDATE session SET lost = -1", "a value of session.lost"),
+        ("UPDATE session SET indexed_record = -2", "a value of session.indexed_record"),
+        ("UPDATE step SET freed = -1", "a value of step.freed"),
+        ("UPDATE step SET freed = freed + 1 WHERE step = 40", "the index of step 40: freed is "),
+        ("UPDATE step SET freed = 0", "freed is 0, its record tells "),
+        ("UPDATE step SET active = 0", "blocks are not the pool's 24"),
+        ("UPDATE step SET time = time + 1 WHERE step = 7", "the index of step 7: time is "),
+        (
+            "UPDATE step SET record = 1 << 40 WHERE step = 7",
+            "the index of step 7 is there, but record 1099511627776",
+        ),
+        ("UPDATE step SET hits = NULL WHERE step = 7", "the index of step 7: hits is None"),
+        ("UPDATE landmark SET count = -1", "a value of landmark.count"),
+        ("UPDATE landmark SET count = (1 << 53) - 1", "it counts 9007199254740991"),
+        ("UPDATE landmark SET kind = 'odd' WHERE kind = 'evict'", "a value of landmark.kind"),
+        ("UPDATE landmark SET kind = 'violation' WHERE kind = 'evict'", "the session has 0 violations"),
+        ("UPDATE landmark SET message = 'more'", "its message is not the record's"),
+        ("UPDATE landmark SET record = 1 << 40", "is there, but the record tells of none"),
+        ("UPDATE request SET prompt_record = -1", "a value of request.prompt_record"),
+        ("UPDATE request SET state = '<script>alert(1)</script>'", "a value of request.state"),
+        ("UPDATE request SET state = '1'", "a value of request.state"),
+        ("UPDATE request SET reason = 'odd'", "a value of request.reason"),
+        ("UPDATE keyframe SET op = op + 1", "its row tells op "),
+        ("UPDATE keyframe SET step = step + 1", "its row tells step "),
+        ("UPDATE keyframe SET time = time + 1", "its row tells time "),
+        ("UPDATE keyframe SET origin = 'odd'", "a value of keyframe.origin"),
+        ("UPDATE note SET mark = 'C'", "a value of note.mark"),
+        ("UPDATE alembic_version SET version_num = 'zzzz'", "the table alembic_version tells 'zzzz'"),
+        ("DELETE FROM alembic_version", "the table alembic_version tells nothing"),
+        ("INSERT INTO alembic_version VALUES ('3')", "a recording of format 4 has '4' alone there"),
+        (
+            "INSERT INTO kvarium VALUES ('odd', '1')",
+            "the table kvarium tells 'odd' '1', which does not belong",
+        ),
+        (
+            "UPDATE kvarium SET value = hex(zeroblob(99)) WHERE key = 'writer'",
+            "the table kvarium tells 'writer'",
+        ),
         ("UPDATE landmark SET session = NULL WHERE 0; DELETE FROM session", "holds no session"),
         ("DELETE FROM chunk WHERE first = 0", "its session tells of first record 0"),
         ("UPDATE chunk SET last_step = last_step + 1", "its row tells last_step"),
@@ -297,6 +339,24 @@ def test_a_chunk_with_something_behind_its_frame_is_damaged() -> None:
 def test_values_that_are_not_what_they_must_be_are_refused(file: Path, statement: str, what: str) -> None:
     change(file, *statement.split("; "))
     assert what in refused(file)
+
+
+def test_an_index_that_ends_before_its_records_is_let_in(file: Path) -> None:
+    change(
+        file,
+        "DELETE FROM step WHERE step > 30",
+        "DELETE FROM landmark WHERE step > 30",
+        "UPDATE session SET indexed_record = (SELECT max(record) FROM step)",
+        "UPDATE step SET queries = NULL, hits = NULL WHERE step < 10",
+    )
+    assert inspect(file, WHAT) == SESSION
+
+
+def test_an_index_is_compared_portion_by_portion(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(record_rows, "_ROWS", 7)
+    assert inspect(file, WHAT) == SESSION
+    change(file, "UPDATE step SET freed = freed + 1 WHERE step = 59")
+    assert "the index of step 59: freed is " in refused(file)
 
 
 def test_a_recording_of_a_newer_ledger_is_refused_by_name(file: Path) -> None:

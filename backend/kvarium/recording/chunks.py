@@ -13,7 +13,8 @@ from kvarium.recording.layout import COLUMNS, PLAIN, BadLayoutError, lay, restor
 from kvarium_ledger import codec
 
 _LEVEL = 3
-_LENGTH_BYTES = 4
+LENGTH_BYTES: Final = 4
+"""What stands before each frame of a chunk: its length."""
 
 BATCH_BYTES: Final = 2 << 20
 """A chunk is closed when its frames have so many bytes."""
@@ -129,7 +130,7 @@ class SealedChunk:
         self.row: dict[str, Any] = {
             "session": batch.session,
             **found,
-            "bytes": batch.bytes + _LENGTH_BYTES * len(heads),
+            "bytes": batch.bytes + LENGTH_BYTES * len(heads),
             "checksum": zlib.crc32(laid.data),
             "data": laid.data,
             "layout": COLUMNS,

@@ -3,14 +3,17 @@
     header      page size, pages and length agree; kvarium's application id
     schema      the tables and indexes of its format, word by word; no trigger, view, virtual table or generated column
     pages       SQLite's own integrity_check: every page once, every index as its table
-    values      each of its column's type, numbers below 2^53, text that is text, all of the one session
+    values      each of its column's type, numbers from 0 (or what row_rules.py tells) to below 2^53, text that is text,
+                states and kinds that there are, all of the one session; the format's stamps, and nothing beside them
     session     its hello, whose version is known here; a pool that a machine can hold
     chunks      checksum, size (never more than is told, nor than fits), every frame decoded, in order, as its row tells
+    counters    what the session's row counts is what the chunks hold
+    index       a row of a step or landmark is what its record tells by itself
     touched     no block that a chunk's operations touch is missing there
     keyframes   the same, and each is a state of this pool
 
-What it can't tell is whether the records are *lawful*: whoever folds them sees that, record by record (``kvarium
-verify``). Time and memory are bounded by the file's size.
+What it can't tell is whether the records are *lawful*, nor whether that of the index is right which only folding makes
+(usage, requests): whoever folds them sees that, record by record (``kvarium verify``). Time and memory are bounded by the file's size.
 """
 
 import sqlite3
@@ -33,6 +36,8 @@ from kvarium.recording.database import Database, explain, readable_sqlite
 from kvarium.recording.index_rows import Row
 from kvarium.recording.notes import MAX_NOTES
 from kvarium.recording.reader import Frame, Reader, chunk_name
+from kvarium.recording.record_rows import Counters, RecordRows
+from kvarium.recording.row_rules import condition, stamp_fault
 from kvarium_ledger import block_columns, codec
 from kvarium_ledger.codec import MOST_BLOCKS
 from kvarium_ledger.columns import OperationColumns, u32
@@ -48,7 +53,6 @@ _FREE_CONTENTS = 1 << 26
 """So many contents are nobody's fault: a session may have been recorded from its middle on."""
 
 _SECONDS, _SECONDS_A_MIB = 60.0, 1.0
-_MAX_TEXT = 4 << 20
 _STATES = ("live", "ended", "interrupted")
 _TICKS = 20_000
 
@@ -163,6 +167,9 @@ class _Inspection:
             what = "holds no session" if not count else f"holds {count} sessions"
             raise self.refuse(f"{what}: one file is one session (`kvarium sessions export` makes such files)")
         present = {found.name for found in schema.expected(format)}
+        fault = stamp_fault(connection, format)
+        if fault is not None:
+            raise self.refuse(f"is damaged: {fault}")
         for table in tables.metadata.sorted_tables:
             if table.name in present:
                 self._table(connection, table, format, numbers[0][0])
@@ -171,7 +178,7 @@ class _Inspection:
         cases, texts = [], []
         for column in tables.columns_of(table, format):
             quoted = f'"{column.name}"'
-            right = _condition(column, quoted)
+            right = condition(table, column, quoted)
             if column.name == "session":
                 right = f"{quoted} IS :number"
             if isinstance(column.type, sa.String):
@@ -238,8 +245,8 @@ class _Inspection:
 
     def chunks(self, reader: Reader, row: Row) -> None:
         last: int | None = None
-        records = operations = steps = 0
-        first: int | None = None
+        counters = Counters()
+        index = RecordRows(reader, row)
         stored = touched_rows(reader, row["number"])
         for chunk in reader.chunk_rows(row["number"]):
             self.check_time()
@@ -256,11 +263,9 @@ class _Inspection:
                 assert number is not None
                 if last is not None and number <= last:
                     raise DamagedRecordingError(f"{what}: record {number} follows record {last}")
-                first, last = number if first is None else first, number
-                touches += self.frame(frame, row["num_blocks"])
-                records += 1
-                operations += frame.head.operations
-                steps += frame.head.type == "step"
+                last = number
+                touches += self.frame(frame, row["num_blocks"], index)
+            counters.add(chunk, frames)
             blocks = stored.pop(chunk["first"], None)
             if blocks is not None:
                 told_blocks = touched.decode(blocks, row["num_blocks"], f"the blocks of {what}")
@@ -269,14 +274,8 @@ class _Inspection:
                     raise DamagedRecordingError(
                         f"the blocks of {what}: block {absent} is touched there, and missing"
                     )
-        told = (row["first_record"], row["last_record"], row["records"], row["operations"], row["steps"])
-        found = (first, last, records, operations, steps)
-        if told != found:
-            names = ("first record", "last record", "records", "operations", "steps")
-            where = next(i for i in range(5) if told[i] != found[i])
-            raise DamagedRecordingError(
-                f"its session tells of {names[where]} {told[where]}, its chunks of {found[where]}"
-            )
+        counters.compare(row)
+        index.finish()
         if row["indexed_record"] is not None and not -1 <= row["indexed_record"] <= (
             -1 if last is None else last
         ):
@@ -289,14 +288,21 @@ class _Inspection:
             keyframe = codec.open_frame(reader.open_keyframe(stored).frame)
             if not isinstance(keyframe, Keyframe) or keyframe.record != stored["record"]:
                 raise DamagedRecordingError(f"the keyframe at record {stored['record']} is none")
+            for name in ("step", "op", "time"):
+                if stored[name] != getattr(keyframe, name):
+                    raise DamagedRecordingError(
+                        f"the keyframe at record {stored['record']}: its row tells {name} {stored[name]}, "
+                        f"it has {getattr(keyframe, name)}"
+                    )
             self.state(keyframe, row["num_blocks"])
 
-    def frame(self, frame: Frame, num_blocks: int) -> list[np.ndarray]:
+    def frame(self, frame: Frame, num_blocks: int, index: RecordRows) -> list[np.ndarray]:
         """Check a record; the columns of the blocks that it touches."""
         what = f"record {frame.head.record}"
         record = codec.open_frame(frame.bytes)
         if not isinstance(record, Record) or record.record != frame.head.record:
             raise DamagedRecordingError(f"{what} is none")
+        index.add(record)
         if isinstance(record, Step):
             columns = OperationColumns.decode(record.operations)
             self.blocks(columns.block, num_blocks, what)
@@ -363,16 +369,3 @@ def _check_parents(contents: Contents, what: str) -> None:
 def _check_parent(sequence: SequenceCreated | SequenceState, what: str) -> None:
     if sequence.parent is not None and sequence.parent >= sequence.sequence:
         raise DamagedRecordingError(f"{what}: a sequence's parent is not older than it")
-
-
-def _condition(column: sa.Column[object], quoted: str) -> str:
-    """What holds of a value of this column."""
-    if isinstance(column.type, sa.Boolean):
-        right = f"typeof({quoted}) = 'integer' AND {quoted} IN (0, 1)"
-    elif isinstance(column.type, sa.Integer):
-        right = f"typeof({quoted}) = 'integer' AND {quoted} > -(1 << 53) AND {quoted} < (1 << 53)"
-    elif isinstance(column.type, sa.LargeBinary):
-        right = f"typeof({quoted}) = 'blob'"
-    else:
-        right = f"typeof({quoted}) = 'text' AND length(CAST({quoted} AS BLOB)) <= {_MAX_TEXT}"
-    return f"({right}) OR {quoted} IS NULL" if column.nullable else right
