@@ -250,8 +250,11 @@ export class Session {
 
   /** The session is no longer live: what was followed is now a recording. */
   private headEnded(): void {
-    if (this.mode === 'follow' && this.head.fold.loaded) this.stay();
-    else if (!this.navigator.fold.loaded) this.transport.seek(Math.max(0, this.lastStep));
+    if (this.mode === 'follow') {
+      if (this.head.fold.loaded) this.stay();
+      else this.transport.seek(Math.max(0, this.lastStep));
+    }
+    // Who asked for a place is on the way there.
     this.changed();
   }
 
