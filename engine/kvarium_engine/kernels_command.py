@@ -152,7 +152,7 @@ def _compile(
 
 
 def _arch(name: str) -> int:
-    found = re.fullmatch(r"(?:sm_)?(\d{1,3})", name)
+    found = re.fullmatch(r"(?:sm_)?([0-9]{1,3})", name)
     if found is None or int(found[1]) not in ARCHS:
         raise UsageError(f"--arch is {', '.join(f'sm_{arch}' for arch in ARCHS)}, not {name!r}")
     return int(found[1])

@@ -73,6 +73,15 @@ def test_a_name_that_is_given_twice_is_refused_unless_it_is_a_list(
         ("seek?step=x", f"step must be {NUMBER}, not 'x'"),
         ("seek?step=-1", f"step must be {NUMBER}, not '-1'"),
         ("seek?step=1.5", f"step must be {NUMBER}, not '1.5'"),
+        ("seek?step=1_0", f"step must be {NUMBER}, not '1_0'"),
+        ("seek?step=1.0", f"step must be {NUMBER}, not '1.0'"),
+        ("seek?step=%D9%A1", f"step must be {NUMBER}, not '١'"),
+        ("seek?step=+1", f"step must be {NUMBER}, not ' 1'"),
+        ("why/memory?step=1_0", f"step must be {NUMBER}, not '1_0'"),
+        ("why/evicted?block=1_0", "block must be a whole number from 0 to 4294967295, not '1_0'"),
+        ("contents?content=1&content=1_0", f"content must be {NUMBER}, not '1_0'"),
+        ("blocks/1_0/operations?before=1", "block must be a whole number from 0 to 4294967295, not '1_0'"),
+        ("export?format=html&steps=%D9%A1..%D9%A3", "steps='١..٣' is no part"),
         ("seek?step=%ff", f"step must be {NUMBER}, not '�'"),
         ("seek?step=%00", f"step must be {NUMBER}, not '\\x00'"),
         ("seek?step=1&contents=some", "contents must be all or none, not 'some'"),
@@ -209,3 +218,29 @@ def test_what_openapi_tells_is_what_the_routes_take(recorded: tuple[Path, str]) 
     told = Application(database).fastapi.openapi()["paths"]
     database.close()
     assert {path.split("/")[1] for path in told} == {"api"}
+
+
+def test_every_whole_number_is_read_in_digits_alone(viewing: tuple[RunningServer, str]) -> None:
+    server, session = viewing
+    tried = 0
+    for method, path, told in routes(server):
+        for each in told.get("parameters", ()):
+            schema = next(
+                (one for one in each["schema"].get("anyOf", ()) if one["type"] != "null"), each["schema"]
+            )
+            schema = schema.get("items", schema)
+            if schema.get("type") != "integer":
+                continue
+            name, place = each["name"], path.replace("{session}", session)
+            query = {}
+            if each["in"] == "path":
+                place = place.replace(f"{{{name}}}", "1_0")
+            else:
+                query[name] = "1_0"
+            for other in ("{block}", "{sequence}", "{request}", "{note}"):
+                place = place.replace(other, "0")
+            said = sentence(server.http.request(method.upper(), place, params=query))
+            assert f"{name} must be a whole number" in said, (method, path, said)
+            assert "not '1_0'" in said
+            tried += 1
+    assert tried > 25

@@ -22,7 +22,7 @@ _LIMIT = re.compile(
 )
 _LENGTH = re.compile(r"Expected `[^`]+` of length (?P<sign>>=|<=) (?P<limit>\d+) - at `\$\.(?P<name>[^`]+)`")
 _KIND = re.compile(r"Expected `(?P<kind>[^`]+)`, got `(?P<got>[^`]+)` - at `\$\.(?P<name>[^`]+)`")
-_NUMBER = re.compile(r'"(?P<name>\w+)"\s*:\s*(?P<number>-?\d[\d.]*(?:[eE]\+?\d+)?)')
+_NUMBER = re.compile(r'"(?P<name>\w+)"\s*:\s*(?P<number>-?\d[\d.]*(?:[eE]\+?\d+)?)', re.ASCII)
 _MISSING = re.compile(r"Object missing required field `(?P<name>\w+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`")
 _SURROGATE = re.compile(r"\\u(?:[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[dD][c-fC-F][0-9a-fA-F]{2})")

@@ -7,7 +7,8 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency, place_of
-from kvarium.api.sessions import Number, SessionId, read_of
+from kvarium.api.numbers import IN_DIGITS, Number
+from kvarium.api.sessions import SessionId, read_of
 from kvarium.filtering.search import Searcher
 from kvarium.filtering.sheet import Place
 from kvarium.recording.reader import Reader
@@ -29,10 +30,10 @@ async def events(
     session: SessionId,
     hub: HubDependency,
     filter: Annotated[str, Query(max_length=2000)] = "",
-    record: Annotated[int, Query(alias="from", ge=0, lt=1 << 53)] = 0,
+    record: Annotated[int, Query(alias="from", ge=0, lt=1 << 53), IN_DIGITS] = 0,
     index: Number = 0,
     direction: Literal["later", "earlier"] = "later",
-    limit: Annotated[int, Query(ge=1, le=2000)] = 200,
+    limit: Annotated[int, Query(ge=1, le=2000), IN_DIGITS] = 200,
 ) -> Response:
     """Events that meet ``filter`` (docs/events.md), of committed records, in their order: from a record on, or those before it.
 

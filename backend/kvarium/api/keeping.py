@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import msgspec
 from fastapi import APIRouter, HTTPException, Request
-from fastapi import Path as PathParameter
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from sqlalchemy.exc import SQLAlchemyError
 
 from kvarium.api import bodies
 from kvarium.api.context import JSON, HubDependency, only_read, own_number_of, place_of
+from kvarium.api.numbers import PathNumber
 from kvarium.errors import (
     ConflictError,
     InvalidValueError,
@@ -32,7 +32,6 @@ from kvarium.recording.notes import read_notes
 router = APIRouter(prefix="/api/sessions")
 
 _Place = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
-NoteNumber = Annotated[int, PathParameter(ge=0, lt=1 << 53)]
 
 
 class _Rename(msgspec.Struct, forbid_unknown_fields=True):
@@ -140,7 +139,7 @@ async def add_note(session: str, request: Request, hub: HubDependency) -> Respon
 
 
 @router.patch("/{session}/notes/{note}")
-async def change_note(session: str, note: NoteNumber, request: Request, hub: HubDependency) -> Response:
+async def change_note(session: str, note: PathNumber, request: Request, hub: HubDependency) -> Response:
     """Change a note's text or colour."""
     keeper = changing(hub, request).keeper
     body = await bodies.read(request, _ChangedNote, "a changed note")
@@ -151,7 +150,7 @@ async def change_note(session: str, note: NoteNumber, request: Request, hub: Hub
 
 
 @router.delete("/{session}/notes/{note}")
-async def remove_note(session: str, note: NoteNumber, request: Request, hub: HubDependency) -> Response:
+async def remove_note(session: str, note: PathNumber, request: Request, hub: HubDependency) -> Response:
     """Remove a note."""
     keeper = changing(hub, request).keeper
     await _change(lambda: keeper.remove_note(own_number_of(hub, session), note))

@@ -6,7 +6,8 @@ from fastapi import APIRouter, HTTPException, Query
 from fastapi.responses import Response
 
 from kvarium.api.context import JSON, HubDependency, place_of
-from kvarium.api.sessions import Number, SessionId, read_of
+from kvarium.api.numbers import IN_DIGITS, Number
+from kvarium.api.sessions import SessionId, read_of
 from kvarium.recording.careers import MAX_ROWS, read_careers
 from kvarium.recording.lanes import MAX_STEPS, read_lanes
 from kvarium.recording.reader import Reader
@@ -43,8 +44,8 @@ async def careers(
     last: Number,
     at: Number,
     offset: Number = 0,
-    limit: Annotated[int, Query(ge=0, le=MAX_ROWS)] = 50,
-    request: Annotated[int | None, Query(ge=0, lt=1 << 53)] = None,
+    limit: Annotated[int, Query(ge=0, le=MAX_ROWS), IN_DIGITS] = 50,
+    request: Number | None = None,
 ) -> Response:
     """When the requests of the steps ``first`` to ``last`` came, were admitted and ended, from the index: however many steps that are.
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, HTTPException, Query, Request
-from fastapi import Path as PathParameter
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import Response
 from pydantic import Field
@@ -14,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from kvarium import __version__
 from kvarium.api.answers import InPieces
 from kvarium.api.context import JSON, HubDependency, only_read, place_of
+from kvarium.api.numbers import IN_DIGITS, ListedNumber, Number, PathU32
 from kvarium.errors import DamagedRecordingError, OutOfRangeError, UnknownSessionError
 from kvarium.hub import Hub, what_to_do
 from kvarium.recording.contents import read_contents
@@ -32,8 +32,6 @@ _MAX_SKETCHES = 50
 
 
 LandmarkKind = Literal["evict", "copy", "preempted", "refused", "violation", "gap", "note"]
-Number = Annotated[int, Query(ge=0, lt=1 << 53)]
-"""The numbers of a recording: below 2^53, as its format says."""
 
 
 @router.get("/health")
@@ -134,7 +132,7 @@ async def seek(
     record: Number | None = None,
     op: Number | None = None,
     time: Number | None = None,
-    ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 256 << 10,
+    ahead_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES), IN_DIGITS] = 256 << 10,
     contents: Literal["all", "none"] = "all",
     since: Number | None = None,
 ) -> Response:
@@ -179,8 +177,8 @@ async def seek(
 async def frames(
     session: SessionId,
     hub: HubDependency,
-    after: Annotated[int, Query(ge=-1, lt=1 << 53)],
-    limit_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES)] = 1 << 20,
+    after: Annotated[int, Query(ge=-1, lt=1 << 53), IN_DIGITS],
+    limit_bytes: Annotated[int, Query(ge=0, le=_MAX_BYTES), IN_DIGITS] = 1 << 20,
 ) -> Response:
     """Frames of the records after ``after``, packed; none when there are none yet."""
     live = hub.live.get(session)
@@ -236,7 +234,7 @@ async def requests(session: SessionId, hub: HubDependency) -> Response:
 async def contents(
     session: SessionId,
     hub: HubDependency,
-    content: Annotated[list[Annotated[int, Field(ge=0, lt=1 << 53)]], Query(max_length=1000)],
+    content: Annotated[list[ListedNumber], Query(max_length=1000)],
 ) -> Response:
     """Token ids, parents and extra keys of contents, by their ids; one that is not recorded is left out."""
     found = await read_of(hub, session, lambda reader, number: read_contents(reader, number, content))
@@ -259,12 +257,9 @@ async def pieces(session: SessionId, hub: HubDependency) -> Response:
     return JSON(await reading(read))
 
 
-U32 = Annotated[int, PathParameter(ge=0, lt=1 << 32)]
-
-
 @router.get("/sessions/{session}/sequences/{sequence}/tokens")
 async def sequence_tokens(
-    session: SessionId, sequence: U32, hub: HubDependency, record: Number | None = None
+    session: SessionId, sequence: PathU32, hub: HubDependency, record: Number | None = None
 ) -> Response:
     """The prompt of a sequence and the tokens that it sampled, as of a record (without one: the last committed)."""
     await hub.settle(session, record)
@@ -275,7 +270,7 @@ async def sequence_tokens(
 
 @router.get("/sessions/{session}/requests/{request}/tokens")
 async def request_tokens(
-    session: SessionId, request: U32, hub: HubDependency, record: Number | None = None
+    session: SessionId, request: PathU32, hub: HubDependency, record: Number | None = None
 ) -> Response:
     """The prompt of a request, and for each of its sequences the tokens that it sampled itself, as of a record."""
     await hub.settle(session, record)

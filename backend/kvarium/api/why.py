@@ -9,7 +9,8 @@ from fastapi.responses import Response
 
 from kvarium.api import process
 from kvarium.api.context import HubDependency, place_of
-from kvarium.api.sessions import Number, SessionId
+from kvarium.api.numbers import U32, Number
+from kvarium.api.sessions import SessionId
 from kvarium.hub import Hub
 from kvarium.why.messages import Asked, Failure
 from kvarium.why.questions import (
@@ -30,7 +31,6 @@ AT_ONCE: Final = 4
 """Questions at once, over all sessions."""
 
 RequestName = Annotated[str, Query(min_length=1, max_length=1000)]
-U32 = Annotated[int | None, Query(ge=0, lt=1 << 32)]
 
 
 @router.get("/sessions/{session}/why/evicted")
@@ -38,8 +38,8 @@ async def evicted(
     session: SessionId,
     request: Request,
     hub: HubDependency,
-    block: U32 = None,
-    generation: U32 = None,
+    block: U32 | None = None,
+    generation: U32 | None = None,
     op: Number | None = None,
     step: Number | None = None,
 ) -> Response:

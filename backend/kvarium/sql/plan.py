@@ -19,8 +19,8 @@ from kvarium.sql.schema import TABLES
 from kvarium.sql.walk import Steps
 
 _EXPLAIN: Final = "EXPLAIN (FORMAT JSON) "
-_BLOCK: Final = re.compile(r"block = (\d{1,10})")
-_BOUND: Final = re.compile(r"step (>=|<=|>|<|=) (-?\d{1,15})")
+_BLOCK: Final = re.compile(r"block = (\d{1,10})", re.ASCII)
+_BOUND: Final = re.compile(r"step (>=|<=|>|<|=) (-?\d{1,15})", re.ASCII)
 
 
 @dataclass

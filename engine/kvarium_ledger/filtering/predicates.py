@@ -217,9 +217,11 @@ def _meant(word: str) -> str | None:
     for field, names in (("op", OPERATIONS), ("decision", DECISIONS)):
         if word in names:
             return f"{field}:{word}"
-    if re.fullmatch(r"r\d{1,15}(\.\d{1,15})?", word):
+    if re.fullmatch(r"r[0-9]{1,15}(\.[0-9]{1,15})?", word):
         return f"owner:{word}"
-    return f"block:{word}" if re.fullmatch(r"\d{1,15}(#\d{1,15})?", word) else nearest(word, (VIOLATION,))
+    return (
+        f"block:{word}" if re.fullmatch(r"[0-9]{1,15}(#[0-9]{1,15})?", word) else nearest(word, (VIOLATION,))
+    )
 
 
 # -- values -------------------------------------------------------------------------------------------------------------
