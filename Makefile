@@ -67,8 +67,8 @@ format: setup ## let ruff and Biome rewrite what they can
 	@.venv/bin/ruff format --quiet .
 	@cd frontend && npx biome check --write .
 
-types: setup ## frontend/src/ledger/generated from kvarium_ledger, the screen's guide to SQL from docs/sql.md, docs/keys.md from the keys
-	@scripts/generate-types.sh frontend/src/ledger/generated
+types: setup ## the page's types of the ledger and of the answers from Python, the screen's guide to SQL from docs/sql.md, docs/keys.md from the keys
+	@scripts/generate-types.sh frontend/src
 	@.venv/bin/python scripts/sql_guide.py
 	@cd frontend && npx vitest run src/store/commands.test.ts --update >/dev/null
 

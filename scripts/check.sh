@@ -22,8 +22,11 @@ check() { # NAME COMMAND …
 
 generated_types() {
   scripts/generate-types.sh "$work/generated" || return 1
-  diff -ru frontend/src/ledger/generated "$work/generated" ||
-    { echo "frontend/src/ledger/generated is out of date: make types"; return 1; }
+  local part
+  for part in ledger store; do
+    diff -ru "frontend/src/$part/generated" "$work/generated/$part/generated" ||
+      { echo "frontend/src/$part/generated is out of date: make types"; return 1; }
+  done
 }
 
 # The lock names no registry's host, so that any mirror serves.

@@ -1,15 +1,11 @@
-// Writes the TypeScript twin of the ledger's schema: `node scripts/generate-types.mjs DIR` reads DIR/schema.json
-// (from `python -m kvarium_ledger.schema --out DIR`) and writes DIR/types.ts.
+// Writes the TypeScript twin of a JSON schema: `node scripts/generate-types.mjs FROM SCHEMA TYPES` reads the file SCHEMA
+// and writes the file TYPES, which says that it was generated from FROM.
 //
 // In JSON a byte string is a base64 string; on the wire it is msgpack's bin, which decodes to a Uint8Array. So every
 // schema node with `contentEncoding: base64` becomes Uint8Array here.
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { compile } from 'json-schema-to-typescript';
-
-const BANNER = `// Generated from kvarium_ledger by \`make types\`; do not edit.
-`;
 
 /** Make bytes Uint8Array, and drop the titles of fields, each of which would otherwise become a named alias. */
 function adapt(node, isDefinition = false) {
@@ -38,16 +34,16 @@ function adapt(node, isDefinition = false) {
   return adapted;
 }
 
-const folder = process.argv[2];
-if (folder === undefined) {
-  console.error('usage: node scripts/generate-types.mjs DIR');
+const [from, source, target] = process.argv.slice(2);
+if (target === undefined) {
+  console.error('usage: node scripts/generate-types.mjs FROM SCHEMA TYPES');
   process.exit(2);
 }
-const schema = JSON.parse(await readFile(join(folder, 'schema.json'), 'utf8'));
+const schema = JSON.parse(await readFile(source, 'utf8'));
 const adapted = adapt(schema, true);
-const typescript = await compile(adapted, schema.title ?? 'LedgerSchema', {
+const typescript = await compile(adapted, schema.title, {
   additionalProperties: false,
-  bannerComment: BANNER,
+  bannerComment: `// Generated from ${from} by \`make types\`; do not edit.\n`,
   enableConstEnums: false,
   declareExternallyReferenced: true,
   unreachableDefinitions: true,
@@ -55,4 +51,4 @@ const typescript = await compile(adapted, schema.title ?? 'LedgerSchema', {
   format: true,
   style: { singleQuote: true, printWidth: 110, trailingComma: 'all' },
 });
-await writeFile(join(folder, 'types.ts'), typescript);
+await writeFile(target, typescript);

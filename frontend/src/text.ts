@@ -32,6 +32,7 @@ import { tour } from './wording/tour';
 import { go, landmarks, pace, transport } from './wording/transport';
 import { tree } from './wording/tree';
 import { vietnamese } from './wording/vi';
+import { why } from './wording/why';
 
 export const english = {
   product: 'kvarium',
@@ -105,6 +106,7 @@ export const english = {
   sizes,
   tour,
   share,
+  why,
 } as const;
 
 export type English = typeof english;

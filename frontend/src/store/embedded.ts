@@ -44,3 +44,8 @@ export const isEmbedded = import.meta.env.MODE === 'embedded';
 const found: Found | null = isEmbedded ? read() : null;
 export const embedded: Embedded | null = found?.about ?? null;
 export const recording: EmbeddedRecording | null = found?.recording ?? null;
+
+/** The answer to a question, by its link, in a page that holds answers; undefined: it holds none to this one. */
+export async function embeddedAnswer(_link: string): Promise<unknown | undefined> {
+  return undefined;
+}

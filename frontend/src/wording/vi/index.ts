@@ -14,6 +14,7 @@ import { scenarios } from './scenarios';
 import { scheduler, tables, waiting } from './scheduling';
 import { timeline } from './timeline';
 import { tour } from './tour';
+import { why } from './why';
 
 export const vietnamese: { readonly [Part in keyof English]?: Whole<English[Part]> } = {
   panels,
@@ -32,4 +33,5 @@ export const vietnamese: { readonly [Part in keyof English]?: Whole<English[Part
   footer,
   scenarios,
   tour,
+  why,
 };

@@ -1,0 +1,43 @@
+/**
+ * Answers that are derived from the recording that is open (docs/why.md, docs/findings.md), by their links: what stands
+ * behind `/api/sessions/ID/`, as `why/evicted?op=9920`.
+ *
+ * A server makes each in a process of its own, which it kills when the one who asked goes away; a page that was exported
+ * holds those that were made then.
+ */
+
+import { text } from '../text';
+import { embeddedAnswer, isEmbedded } from './embedded';
+import { reasonIn } from './reason';
+import { apiUrl, current } from './sessions';
+
+export type Answered<T> =
+  | { readonly state: 'asking' }
+  | { readonly state: 'told'; readonly answer: T }
+  /** `status` is that of a server which says why: 404 what is not so or not recorded, 429 too many ask, 503 it took too long. */
+  | { readonly state: 'failed'; readonly message: string; readonly status: number | null };
+
+const failed = (message: string, status: number | null = null): Answered<never> => ({
+  state: 'failed',
+  message,
+  status,
+});
+
+/** Ask the session that is open. Who aborts is told so, and nothing is thrown. */
+export async function askFor<T>(link: string, signal?: AbortSignal): Promise<Answered<T>> {
+  if (isEmbedded) {
+    const answer = await embeddedAnswer(link);
+    return answer === undefined ? failed(text.why.notInPage) : { state: 'told', answer: answer as T };
+  }
+  const session = current.peek();
+  if (session === null) return failed(text.why.noSession);
+  try {
+    const address = apiUrl(`sessions/${encodeURIComponent(session.id)}/${link}`);
+    const response = await fetch(address, signal === undefined ? {} : { signal });
+    const said = await response.text();
+    if (!response.ok) return failed(reasonIn(said, response.status), response.status);
+    return { state: 'told', answer: JSON.parse(said) as T };
+  } catch {
+    return failed(signal?.aborted ? text.why.ended : text.why.gone);
+  }
+}
