@@ -63,6 +63,16 @@ export class MapView {
     return this.owners?.due(fold, mode === 'at', now) ?? null;
   }
 
+  /** Is the page to be told of the state that the fold has now? Not before blocks are put in the order of it: it is one picture. */
+  private waits(now: number): boolean {
+    return (this.owners?.version ?? 0) > 0 && (this.dueOrder(now) ?? 0) > 0;
+  }
+
+  /** Is there another picture? */
+  hasPicture(now: number): boolean {
+    return this.session.changes.any && !this.waits(now);
+  }
+
   /** More is known of what contents follow. */
   learned(): void {
     if (this.colouring === 'depth') this.session.changes.recolour();
@@ -74,6 +84,7 @@ export class MapView {
     selected: number | null,
     now: number,
   ): { map: MapChange | null; shading: Shading | null } {
+    if (this.waits(now)) return { map: null, shading: null };
     if (this.owners !== null && this.dueOrder(now) === 0) {
       this.owners.make(this.session.fold);
       this.rearranged = true;

@@ -116,6 +116,37 @@ test('the page has the words of the blocks that lie in its cells, through any ch
   );
 });
 
+test('places and colours are of one and the same state, while the view goes on by itself too', () => {
+  const { records } = recording(SIZE, 4, 3, 60);
+  const fold = new Fold(SIZE, 4);
+  const [changes, picture, packer] = [new Changes(SIZE, 4), new Picture(), new Packer(4)];
+  const session = { fold, changes, mode: 'play', history: { get: () => undefined } };
+  const view = new MapView(session as never, { want() {} } as never);
+  picture.reset(SIZE);
+  view.arrange('owner');
+  const blocks = [...new Array(SIZE).keys()];
+  const shown: number[] = [];
+  for (const [i, record] of records.entries()) {
+    fold.apply(record);
+    changes.add(fold.blocks);
+    // As long after the last order as a step takes to come, and again from there.
+    const { map } = view.changed(null, null, performance.now() + (i % 8) * 60);
+    if (map === null) continue;
+    shown.push(fold.step);
+    picture.apply(map, false, true);
+    expect(blocks.map((cell) => picture.blockAt(cell))).toEqual(ordered(fold));
+    expect(blocks.map((b) => picture.wordOf(b))).toEqual(blocks.map((b) => packer.word(fold.blocks, b)));
+  }
+  expect(shown.length).toBeGreaterThan(5);
+  expect(shown.length).toBeLessThan(records.length / 4);
+  // It stands: the picture of the place is there at once.
+  session.mode = 'at';
+  const later = performance.now() + 1e6;
+  expect(view.hasPicture(later)).toBe(true);
+  view.changed(null, null, later);
+  expect(view.hasPicture(later)).toBe(false);
+});
+
 test('what glows takes its glow with it to its new cell', () => {
   const picture = new Picture();
   picture.reset(4);

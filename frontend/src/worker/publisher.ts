@@ -174,7 +174,7 @@ export class Publisher {
   work(deadline: number): boolean {
     const { fold, navigator, texts } = this.session;
     // A picture that was waited for goes first.
-    if (!navigator.moving && !this.hasPicture) texts.catchUp();
+    if (!navigator.moving && !this.hasPicture(performance.now())) texts.catchUp();
     let more = false;
     if (this.wants.events !== null)
       more = this.events.work(fold, deadline, this.session.mode !== 'follow' && navigator.moving);
@@ -199,8 +199,8 @@ export class Publisher {
   }
 
   /** Is there another picture to be shown at once? */
-  get hasPicture(): boolean {
-    return this.session.mode === 'at' && this.session.changes.any;
+  hasPicture(now: number): boolean {
+    return this.session.mode === 'at' && this.map.hasPicture(now);
   }
 
   private get changed(): boolean {
@@ -209,12 +209,13 @@ export class Publisher {
 
   /** ms until there may be something to say; 0: now; null: nothing. */
   due(now: number): number | null {
-    const { changes, navigator } = this.session;
+    const { navigator } = this.session;
     // What a seek brought is about to be there: a picture of the way would only hold up that of the place.
     if (navigator.isBringing(now)) return null;
     // Somebody who moves the view waits for it.
-    if (this.forced || this.hasPicture) return 0;
-    if (!this.changed && !changes.any && this.heading === navigator.heading) return this.dueLater(now);
+    if (this.forced || this.hasPicture(now)) return 0;
+    if (!this.changed && !this.map.hasPicture(now) && this.heading === navigator.heading)
+      return this.dueLater(now);
     return Math.max(0, this.lastView + INTERVAL - now);
   }
 

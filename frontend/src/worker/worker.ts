@@ -48,7 +48,8 @@ channel.port1.onmessage = () => {
   if (session === null || publisher === null) return;
   const state = session.work(SLICE);
   // Lists are looked up when there is nothing more urgent, and at least a little in any case.
-  const looking = publisher.work(performance.now() + (state === 'again' || publisher.hasPicture ? 1 : SLICE));
+  const begin = performance.now();
+  const looking = publisher.work(begin + (state === 'again' || publisher.hasPicture(begin) ? 1 : SLICE));
   answerWaiting();
   const now = performance.now();
   const due = publisher.due(now);
