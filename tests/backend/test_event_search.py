@@ -10,11 +10,13 @@ import pytest
 
 from kvarium.filtering.search import Searcher
 from kvarium.filtering.sheet import Place
+from kvarium.recording.contents import read_contents
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
 from kvarium_ledger.filtering.reading import read_filter
+from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.records import Gap, Keyframe, Step
 from tests.backend.running_server import running
 from tests.backend.test_block_operations import write
@@ -153,6 +155,52 @@ def test_pages_of_any_size_from_any_place_are_parts_of_the_whole(
         page = coarse.search(1, read_filter(typed), place, "earlier", limit, LONG)
         before = whole[: len(whole) - len(behind)]
         assert page["rows"] == before[-limit:]
+
+
+@pytest.fixture(scope="module")
+def hashes(mixed_reader: Reader, everything: list[Told]) -> dict[int, str]:
+    """The hash of each content that is labelled or evicted, from its tokens and those before it."""
+    found: dict[int, bytes] = {}
+    ids = {row["content"] for row in everything if row.get("content") is not None}
+    for row in read_contents(mixed_reader, 1, ids):
+        before = root_hash("0") if row["parent"] is None else found[row["parent"]]
+        found[row["content"]] = block_hash(before, row["tokens"], row["extra_keys"])
+    return {content: value.hex() for content, value in found.items()}
+
+
+def test_a_hash_is_found_where_a_content_whose_hash_begins_so_is_labelled_or_evicted(
+    searcher: Searcher, coarse: Searcher, everything: list[Told], hashes: dict[int, str]
+) -> None:
+    one = next(hashes[row["content"]] for row in everything if row["kind"] == "evict")
+    for digits in (one, one[:7], one[:2].upper(), "0x" + one[:1], f"{one[:3]},{one[:1]}"):
+        begins = tuple(each.lower().removeprefix("0x") for each in digits.split(","))
+        right = [row for row in everything if hashes.get(row.get("content", -1), "").startswith(begins)]
+        assert {row["kind"] for row in right} == {"cache", "evict"}
+        assert walk(coarse, f"hash:{digits}", "earlier") == right
+        assert walk(coarse, f"hash:{digits}", "later", limit=7) == right
+        begin = [row for row in right if row["record"] <= LAST]
+        assert walk(searcher, f"hash:{digits}", "later") == begin
+    assert walk(coarse, "hash:" + "f" * 64, "later") == []
+
+
+def test_a_hash_is_looked_for_a_while_at_a_time_and_what_is_known_is_kept(
+    fine: Path, everything: list[Told], hashes: dict[int, str]
+) -> None:
+    right = [row for row in everything if row["kind"] == "evict" and row["record"] <= LAST]
+    digits = hashes[right[0]["content"]]
+    for searcher in searcher_of(fine):
+        pages = []
+        at: Told | None = {"record": LAST + 1, "index": 0}
+        while at is not None:
+            page = searcher.search(
+                1, read_filter(f"op:evict hash:{digits}"), Place(**at), "earlier", 100, 0.0
+            )
+            pages.append(page["rows"])
+            at = page["next"]
+        assert len(pages) > 2
+        assert [row for page in reversed(pages) for row in page] == [
+            row for row in right if hashes[row["content"]] == digits
+        ]
 
 
 def test_a_page_says_where_to_go_on_when_its_time_is_up(searcher: Searcher) -> None:

@@ -162,6 +162,10 @@ class Recorded:
             server.wait_ready()
             server.wait_line("engine linked")
             self.session, self.frames, self.answers = told_everything(server)
+            with server.http() as http:
+                self.guessed = http.get(
+                    f"/api/sessions/{self.session}/events", params={"filter": "hash:0,1,2,3,4,5,6,7"}
+                )
             self.files = list(stored(path))
             self.output = server.text.encode()
             server.interrupt()
@@ -188,6 +192,7 @@ def test_with_text_the_word_is_found_wherever_it_is_looked_for(full: Recorded) -
     assert {"word", "tokens", "tokens of a block"} <= seen(full.files)
     assert {"word", "tokens as JSON"} <= seen(full.answers)
     assert {"word", "tokens as JSON"} <= seen(answered(full.path))
+    assert full.guessed.json()["rows"]
     hashes = {what for what in seen(full.frames) if what.startswith("hash")}
     assert hashes, "a block that was missed is told by its hash"
 
@@ -195,6 +200,8 @@ def test_with_text_the_word_is_found_wherever_it_is_looked_for(full: Recorded) -
 @pytest.mark.parametrize("record_text", ["none", "hash"])
 def test_without_text_the_word_is_nowhere(tmp_path: Path, record_text: str) -> None:
     found = Recorded(tmp_path / "recording.db", record_text)
+    assert found.guessed.status_code == 422, "who guesses a hash learns nothing"
+    assert "not recorded" in found.guessed.json()["detail"]
     assert seen([found.output]) == set()
     assert seen(found.frames) == set()
     assert seen(found.files) == set()

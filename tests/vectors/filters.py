@@ -5,8 +5,10 @@ python -m tests.vectors.filters      writes it anew
 
 import json
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
+from uuid import UUID
 
 import msgspec
 import numpy as np
@@ -16,11 +18,14 @@ from kvarium.filtering.printing import print_filter
 from kvarium.filtering.search import generations_of
 from kvarium.filtering.sheet import Owners, Sheet
 from kvarium.heads import stored_head
+from kvarium.recording.content_hashes import ContentHashes
 from kvarium.recording.reader import Frame
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import Submitted
 from kvarium_ledger.filtering.reading import UnreadableFilterError, read_filter
 from kvarium_ledger.filtering.terms import plain
+from kvarium_ledger.messages import Hello
+from kvarium_ledger.records import Step, Text
 
 FOLDER: Final = Path(__file__).parent
 PATH: Final = FOLDER / "filters.json"
@@ -37,6 +42,13 @@ TEXTS: Final = (
     "owner:17 owner:r17.2 owner:none owner:mix-12",
     'owner:"a name, with \\"quotes\\" and \\\\" owner:"r17" owner:"none"',
     "seq:7 content:812.. record:..9 step:999999999999999",
+    "hash:ab12 hash:0xAB12,00ff -HASH:e",
+    "hash:xyz",
+    "hash:0x",
+    'hash:"ab12"',
+    "hash:" + "a1" * 32,
+    "hash:" + "a1" * 33,
+    "hsh:ab",
     "time:12s time:12.5s time:..3m time:0:01:02.5 time:+1:02 time:250ms time:1.5h",
     "time:14:03 time:14:03:10 time:2026-11-30T14:03..2026-12-01t02:00:07.25 time:23:59..0:01",
     'time:"2026-11-30 14:03"',
@@ -145,6 +157,8 @@ MATCHED: Final = (
     "-owner:r1 decision:any",
     "seq:3..5 op:share",
     "content:4..9",
+    "hash:a,3 op:evict",
+    "-hash:0,1,2,3,4,5,6,7,8 op:cache",
     "step:5..9 record:..16",
     "-step:3.. decision:any",
     "time:..2ms op:free",
@@ -172,9 +186,19 @@ def events() -> str:
         if isinstance(decided.decision, Submitted)
     }
     of = {sequence: (int(request), int(index)) for sequence, (request, index) in enumerate(owners.all.T)}
+    hashes = ContentHashes(
+        Hello(
+            version=1, session=str(UUID(int=0)), utc_us=0, num_blocks=48, block_size=16,
+            engine="", model="", runner="null", device="cpu",
+        )
+    )  # fmt: skip
+    records = [codec.open_frame(frame.bytes) for frame in frames]
+    for step, text in pairwise(records):
+        if isinstance(step, Step) and isinstance(text, Text):
+            hashes.learn(step.contents, text)
     found = {}
     for typed in MATCHED:
-        matcher = Matcher(read_filter(typed), Whose(lambda requests: names), 0)
+        matcher = Matcher(read_filter(typed), Whose(lambda requests: names), 0, hashes.beginning)
         hits = np.flatnonzero(matcher.operations(sheet, owners.of(columns.sequence), generations)).tolist()
         places = [[int(sheet.record[at]), int(sheet.index[at])] for at in hits]
         places += [

@@ -9,6 +9,7 @@ from fastapi.responses import Response
 from kvarium.api.context import JSON, HubDependency, place_of
 from kvarium.api.numbers import IN_DIGITS, Number
 from kvarium.api.sessions import SessionId, read_of
+from kvarium.errors import InvalidValueError
 from kvarium.filtering.search import Searcher
 from kvarium.filtering.sheet import Place
 from kvarium.recording.reader import Reader
@@ -38,7 +39,8 @@ async def events(
     """Events that meet ``filter`` (docs/events.md), of committed records, in their order: from a record on, or those before it.
 
     ``from`` is a record, and ``index`` an event within it; ``next`` is where to go on, with less than ``limit`` found where the
-    time was up, and null where there is nothing more in that direction. A filter that can't be read is 422 with the character.
+    time was up, and null where there is nothing more in that direction. A filter that can't be read is 422 with the character, and so
+    is a ``hash:`` of a session whose text is not recorded.
     """
     try:
         read = read_filter(filter)
@@ -49,6 +51,9 @@ async def events(
     def search(reader: Reader, number: int) -> dict[str, Any]:
         seeker = place_of(hub, session).seeker
         searcher = _searchers.setdefault(seeker, Searcher(reader, seeker))
-        return searcher.search(number, read, Place(record, index), direction, limit, SECONDS)
+        try:
+            return searcher.search(number, read, Place(record, index), direction, limit, SECONDS)
+        except InvalidValueError as error:
+            raise HTTPException(422, str(error)) from None
 
     return JSON(await read_of(hub, session, search))

@@ -80,6 +80,7 @@ class Bounds:
             for term in wanted
             if all((term.field, value) in _COUNTED for value in term.values)
         ]
+        self._counted += [["cache", "evict"] for term in wanted if term.field in ("content", "hash")]
         self._nearest: list[int | None] = [None] * len(self._counted)
         self._gaps = self._gap_records()
         for term in wanted:

@@ -72,15 +72,23 @@ class Whose:
 
 
 class Matcher:
-    """A filter that is applied to the sheets of one session. ``start_utc_us``: when that began."""
+    """A filter that is applied to the sheets of one session.
 
-    def __init__(self, filter: Filter, whose: Whose, start_utc_us: int) -> None:
+    ``start_utc_us``: when that began. ``beginning`` tells of the beginning of a hash which contents' hashes begin so
+    (``[contents] bool``), as far as they are known.
+    """
+
+    def __init__(
+        self, filter: Filter, whose: Whose, start_utc_us: int, beginning: Callable[[str], np.ndarray]
+    ) -> None:
         self.filter = tuple(
             term if term.field != "time" else _grounded(term, start_utc_us) for term in filter
         )
         self._whose = whose
+        self._beginning = beginning
         fields = {term.field for term in filter}
         self.needs_owners = bool(fields & {"owner", "word"})
+        self.needs_hashes = "hash" in fields
         self.needs_generations = any(
             isinstance(value, Numbers) and value.generation is not None
             for term in filter
@@ -128,6 +136,11 @@ class Matcher:
                 return _between(columns.sequence, value)
             case "content":
                 return _between(sheet.content, value)
+            case "hash":
+                held = self._beginning(str(value))
+                known = sheet.content < len(held)
+                found: np.ndarray = known & held[np.where(known, sheet.content, 0)]
+                return found
             case "word":
                 return self._said(str(value).lower(), sheet, owners[0])
             case "time" | "step" | "record":

@@ -21,6 +21,7 @@ import sqlalchemy as sa
 
 from kvarium.errors import DamagedRecordingError, OutOfRangeError
 from kvarium.filtering.bounds import BlockSets, Bounds
+from kvarium.filtering.hash_walk import HashWalk
 from kvarium.filtering.matching import Matcher, Whose
 from kvarium.filtering.rows import decision_row, gap_row, operation_row
 from kvarium.filtering.sheet import Decided, Owners, Place, Sheet, decode_step
@@ -65,6 +66,7 @@ class Searcher:
         self._sets = BlockSets()
         self._sheets: OrderedDict[tuple[int, int, int], Sheet] = OrderedDict()
         self._knowns: OrderedDict[tuple[int, int, int], Known] = OrderedDict()
+        self._hashes: dict[int, HashWalk] = {}
 
     def search(
         self, session: int, filter: Filter, begin: Place, direction: Direction, limit: int, seconds: float
@@ -72,11 +74,15 @@ class Searcher:
         """``rows``, at most ``limit``, in their order: those from ``begin`` on, or (``earlier``) those before it.
 
         ``next`` is where to go on, None where there is nothing more; ``requests`` names those that the rows are of. Raises
-        :class:`DamagedRecordingError` and :class:`kvarium.errors.UnknownSessionError`.
+        :class:`DamagedRecordingError`, :class:`kvarium.errors.UnknownSessionError` and, where a hash is looked for in a session
+        whose text is not recorded, :class:`kvarium.errors.InvalidValueError`.
         """
         row = self._reader.session(session)
         whose = Whose(lambda requests: self._names(session, requests))
-        matcher = Matcher(filter, whose, int(row["started_utc_us"]))
+        hashes = self._hashes.setdefault(session, HashWalk(self._reader, session))
+        matcher = Matcher(filter, whose, int(row["started_utc_us"]), hashes.beginning)
+        if matcher.needs_hashes:
+            hashes.check_recorded()
         until = time.monotonic() + seconds
         found: list[tuple[Place, Row]] = []
         earlier = direction == "earlier"
@@ -87,6 +93,9 @@ class Searcher:
                 at = None
                 break
             if bounds.may_hold(chunk):
+                if matcher.needs_hashes and not hashes.walk(chunk["last"], until):
+                    # What is known by now is kept: who asks again from here comes further.
+                    break
                 found += self._of_chunk(session, chunk, matcher, begin, earlier, limit - len(found))
             cut = len(found) >= limit
             if cut:

@@ -10,12 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from kvarium.errors import DamagedRecordingError
+from kvarium.recording.content_hashes import ContentHashes
 from kvarium.recording.reader import Frame
 from kvarium_ledger import codec, privacy
 from kvarium_ledger.columns import u32
-from kvarium_ledger.hashes import block_hash, root_hash
 from kvarium_ledger.messages import Hello
-from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import AnyRecord, Contents, Control, Keyframe, Note, Record, Step, Text
 
 
@@ -40,10 +39,7 @@ class Stripper:
     def __init__(self, hello: Hello, strip: Strip) -> None:
         self._privacy = privacy.Privacy(strip.of(hello))
         self._strip = strip
-        self._block_size = hello.block_size
-        self._root = root_hash(str(hello.config.get("prefix_caching_hash_seed", "0")))
-        self._hashes: dict[int, bytes] = {}
-        """The true hashes of contents, by their ids, as far as they are known."""
+        self._hashes = ContentHashes(hello)
 
     def frames(self, frames: Iterable[Frame]) -> Iterator[bytes]:
         """All frames of the session in order, without text. Raises :class:`DamagedRecordingError`."""
@@ -52,7 +48,7 @@ class Stripper:
             record = self._opened(frame)
             if held is not None:
                 if isinstance(record, Text) and record.step == held.step:
-                    self._learn(held.contents, record)
+                    self._hashes.learn(held.contents, record)
                 yield codec.seal(self._told(held))
                 held = None
             if isinstance(record, Step):
@@ -87,26 +83,10 @@ class Stripper:
             return self._privacy.note(record)
         return record
 
-    # -- the hashes of contents ---------------------------------------------------------------------------------------
-
-    def _learn(self, contents: Contents, text: Text) -> None:
-        """The hashes of the contents of a step, whose tokens ``text`` tells."""
-        parents = dict(zip(u32(contents.content).tolist(), u32(contents.parent).tolist(), strict=False))
-        keys = {content: each.keys for each in text.extra for content in u32(each.content).tolist()}
-        tokens = u32(text.tokens)
-        for place, content in enumerate(u32(text.content).tolist()):
-            parent = parents.get(content)
-            before = self._root if parent == NONE else self._hashes.get(-1 if parent is None else parent)
-            words = tokens[place * self._block_size : (place + 1) * self._block_size]
-            if before is not None and len(words) == self._block_size:
-                self._hashes[content] = block_hash(before, words.tolist(), keys.get(content))
-
     def _true(self, contents: Contents) -> Sequence[bytes]:
         """The hash of each of ``contents``: as it is told, as its tokens give it, or, lost with these, one of its own."""
-        ids, told = u32(contents.content).tolist(), contents.hashes
-        if len(told) == len(ids):
-            self._hashes.update(zip(ids, told, strict=True))
-        return [self._hashes.get(content) or _lost(content) for content in ids]
+        self._hashes.note(contents)
+        return [self._hashes.get(content) or _lost(content) for content in u32(contents.content).tolist()]
 
 
 def _lost(content: int) -> bytes:

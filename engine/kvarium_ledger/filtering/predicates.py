@@ -45,7 +45,6 @@ _OF_EVENTS: Final = _OF_OPERATIONS | _OF_DECISIONS | {"owner", "seq", "text"}
 _COMPARISON: Final = re.compile(r"([A-Za-z_]+)[ \t]*(>=|<=|>|<)[ \t]*([^ \t\r\n()]*)")
 _WORD: Final = re.compile(r"[^ \t\r\n()]+")
 _DECIMAL: Final = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?")
-_HEX: Final = re.compile(r"[0-9a-f]{1,64}")
 
 Subject = Literal["event", "request", "step"]
 Sign = Literal[">", "<", ">=", "<="]
@@ -227,13 +226,6 @@ def _meant(word: str) -> str | None:
 # -- values -------------------------------------------------------------------------------------------------------------
 
 
-def _hash(said: Said, field: str) -> str:
-    wanted = said.text.lower().removeprefix("0x")
-    if _HEX.fullmatch(wanted) is None:
-        fail(said.at, said.end, "hex", said.text, field)
-    return wanted
-
-
 def _text(said: Said, field: str) -> str:
     if not said.text:
         fail(said.at, said.end, "empty", "", field)
@@ -242,7 +234,7 @@ def _text(said: Said, field: str) -> str:
 
 _READERS: Final[dict[str, Callable[[Said, str], Value]]] = {
     field: READERS[field] for field in PREDICATE_FIELDS if field in READERS
-} | {"hash": _hash, "text": _text}
+} | {"text": _text}
 
 
 def _share(said: Said) -> float:

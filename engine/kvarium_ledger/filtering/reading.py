@@ -29,6 +29,7 @@ HEAD: Final = re.compile(r"([A-Za-z_]+):")
 """A field's name, before its values."""
 _NUMBER: Final = re.compile(r"[0-9]{1,15}")
 _LIFE: Final = re.compile(r"(.*)#([0-9]{1,15})")
+_HEX: Final = re.compile(r"[0-9a-f]{1,64}")
 _OWNER: Final = re.compile(r"r?([0-9]{1,15})(?:\.([0-9]{1,15}))?")
 
 
@@ -188,6 +189,13 @@ def _owner(said: Said, field: str) -> Owner:
     return Request(int(numbered[1]), None if numbered[2] is None else int(numbered[2]))
 
 
+def _hash(said: Said, field: str) -> str:
+    wanted = said.text.lower().removeprefix("0x")
+    if _HEX.fullmatch(wanted) is None:
+        fail(said.at, said.end, "hex", said.text, field)
+    return wanted
+
+
 def _times(said: Said, field: str) -> Times:
     first, last = _ends(said.text)
     from_ = read_moment(first) if first else None
@@ -216,6 +224,7 @@ READERS: Final[dict[Field, Callable[[Said, str], Value]]] = {
     "owner": _owner,
     "seq": _numbers,
     "content": _numbers,
+    "hash": _hash,
     "step": _numbers,
     "record": _numbers,
     "time": _times,

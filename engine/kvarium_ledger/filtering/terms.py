@@ -35,7 +35,9 @@ DECISIONS: Final = (
 
 assert set(DECISIONS) == {kind.__struct_config__.tag for kind in AnyDecision.__args__}
 
-Field = Literal["op", "decision", "cause", "block", "owner", "seq", "content", "step", "record", "time"]
+Field = Literal[
+    "op", "decision", "cause", "block", "owner", "seq", "content", "hash", "step", "record", "time"
+]
 FIELDS: Final[tuple[Field, ...]] = (
     "op",
     "decision",
@@ -44,6 +46,7 @@ FIELDS: Final[tuple[Field, ...]] = (
     "owner",
     "seq",
     "content",
+    "hash",
     "step",
     "record",
     "time",
@@ -127,8 +130,8 @@ Filter = tuple[Term, ...]
 
 
 Why = Literal[
-    "field", "name", "number", "time", "order", "generation", "empty", "quote", "open",
-    "condition", "comparison", "share", "count", "duration", "hex", "parenthesis", "never", "many", "long",
+    "field", "name", "number", "time", "hex", "order", "generation", "empty", "quote", "open",
+    "condition", "comparison", "share", "count", "duration", "parenthesis", "never", "many", "long",
 ]  # fmt: skip
 """Why something can't be read. Those of the second line are of predicates alone (:mod:`.predicates`)."""
 

@@ -37,6 +37,7 @@ export const FIELDS = [
   'owner',
   'seq',
   'content',
+  'hash',
   'step',
   'record',
   'time',
@@ -88,8 +89,10 @@ export type NumberTerm = Excluding & {
 };
 export type OwnerTerm = Excluding & { readonly field: 'owner'; readonly values: readonly Owner[] };
 export type TimeTerm = Excluding & { readonly field: 'time'; readonly values: readonly Times[] };
+/** Beginnings of hashes, in hexadecimal digits. */
+export type HashTerm = Excluding & { readonly field: 'hash'; readonly values: readonly string[] };
 export type WordTerm = Excluding & { readonly field: 'word'; readonly values: readonly string[] };
-export type Term = NameTerm | NumberTerm | OwnerTerm | TimeTerm | WordTerm;
+export type Term = NameTerm | NumberTerm | OwnerTerm | HashTerm | TimeTerm | WordTerm;
 
 export type Filter = readonly Term[];
 
@@ -103,7 +106,17 @@ export interface Fault {
   readonly nearest?: string;
 }
 /**
- * There is no such field; no such name in its list; it is no number, owner or time; the range ends before it begins; a range has
+ * There is no such field; no such name in its list; it is no number, time or hash's beginning; the range ends before it begins; a range has
  * no generation; nothing stands there; a quote stands within a value; a quote is not closed.
  */
-export type Why = 'field' | 'name' | 'number' | 'time' | 'order' | 'generation' | 'empty' | 'quote' | 'open';
+export type Why =
+  | 'field'
+  | 'name'
+  | 'number'
+  | 'time'
+  | 'hex'
+  | 'order'
+  | 'generation'
+  | 'empty'
+  | 'quote'
+  | 'open';

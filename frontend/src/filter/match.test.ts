@@ -8,6 +8,7 @@ import { openFrame, unpackFrames } from '../ledger/frame';
 import type { Step } from '../ledger/generated/types';
 import { RequestMemory } from '../ledger/requests';
 import { rowsOf } from '../worker/answers/events';
+import { ContentHashes } from '../worker/contentHashes';
 import { Lives } from '../worker/lives';
 import { matcher } from './match';
 import { readFilter } from './read';
@@ -16,13 +17,20 @@ const path = join(import.meta.dirname, '../../../tests/vectors/engine.frames');
 const records = unpackFrames(readFileSync(path)).map((frame) => openFrame(frame) as AnyRecord);
 const steps = records.filter((record): record is Step => record.type === 'step');
 
-test('what meets a filter is what Python finds with it', () => {
+test('what meets a filter is what Python finds with it', async () => {
   const memory = new RequestMemory();
   const fold = new Fold(told.num_blocks, told.block_size, undefined, memory);
-  for (const record of records) fold.apply(record);
+  const hashes = await ContentHashes.of(told);
+  let held: Step | null = null;
+  for (const record of records) {
+    fold.apply(record);
+    if (record.type === 'text') await hashes.learn(held!.contents!, record);
+    held = record.type === 'step' ? record : null;
+  }
   const known = {
     sequence: (sequence: number) => memory.sequences.get(sequence),
     name: (request: number) => memory.facts.get(request)?.name,
+    hash: (content: number) => hashes.get(content),
   };
   for (const [typed, places] of Object.entries(found)) {
     const read = readFilter(typed);

@@ -39,6 +39,8 @@ export interface Known {
   sequence(sequence: number): { readonly request: number; readonly index: number } | undefined;
   /** The name that its user gave a request. */
   name(request: number): string | undefined;
+  /** The hash of a content, in hexadecimal digits; undefined: it is not known here. */
+  hash(content: number): string | undefined;
 }
 
 type Test = (event: Candidate) => boolean;
@@ -108,6 +110,12 @@ function testsOf(term: Term, known: Known, origin: Origin): Test[] {
         (value) =>
           ({ content }) =>
             content !== NONE && lies(content, value),
+      );
+    case 'hash':
+      return term.values.map(
+        (beginning) =>
+          ({ content }) =>
+            content !== NONE && (known.hash(content)?.startsWith(beginning) ?? false),
       );
     case 'time':
       return term.values.map((value) => {

@@ -42,6 +42,7 @@ export function printTerm(term: Term): string {
     case 'op':
     case 'decision':
     case 'cause':
+    case 'hash':
       return `${sign}${term.field}:${term.values.join(',')}`;
     case 'owner':
       return `${sign}owner:${term.values.map(printOwner).join(',')}`;

@@ -149,6 +149,12 @@ function owner(said: Said): Owner {
   return numbered[2] === undefined ? { request } : { request, index: Number(numbered[2]) };
 }
 
+function hash(said: Said): string {
+  const wanted = said.text.toLowerCase().replace(/^0x/, '');
+  if (!/^[0-9a-f]{1,64}$/.test(wanted)) fail(said.at, said.end, 'hex', said.text, { field: 'hash' });
+  return wanted;
+}
+
 function times(said: Said): Times {
   const { text, at, end } = said;
   const [first, last] = ends(text);
@@ -174,6 +180,7 @@ const READERS: Readonly<Record<Field, (said: Said, field: Field) => unknown>> = 
   owner,
   seq: numbers,
   content: numbers,
+  hash,
   step: numbers,
   record: numbers,
   time: times,

@@ -19,6 +19,8 @@ function why({ why, said, field, nearest }: Fault): string {
       return `“${said}” is no number, and no range of them: 42, 40..50, 40.., ..50${field === 'block' ? ', or 42#3 for one life' : ''}`;
     case 'time':
       return `“${said}” is no time: 12.5s, 3m, +1:02, or the wall clock’s 14:03:10; a range has two dots`;
+    case 'hex':
+      return `“${said}” is no beginning of a hash: its hexadecimal digits, at most 64`;
     case 'order':
       return `“${said}” ends before it begins`;
     case 'generation':
@@ -47,6 +49,7 @@ export const filter = {
     owner: 'the request that it served: r17, r17.1, its name, none',
     seq: 'the number of a sequence',
     content: 'the number of a content',
+    hash: 'the beginning of a content’s hash: ab12',
     step: 'a step or a range: 100, 100..200, 100..',
     record: 'a record or a range of them',
     time: '12.5s, 3m of the session; 14:03:10 of the wall clock',

@@ -15,6 +15,7 @@ import { Contents } from '../ledger/contents';
 import { type AnyRecord, isRecord } from '../ledger/fold';
 import { openFrame, unpackFrames } from '../ledger/frame';
 import { NONE } from '../ledger/generated/constants';
+import type { Hello } from '../ledger/generated/types';
 import { peekFrame } from '../ledger/peek';
 import type { RequestMemory } from '../ledger/requests';
 import type { RequestTold } from './careers';
@@ -270,7 +271,11 @@ export class EmbeddedRequests implements Requests {
 
   async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {
     const { frames } = await this.theIndex();
-    this.search ??= new EmbeddedEvents({ ...frames, open: (part) => this.framesOf(part) });
+    this.search ??= new EmbeddedEvents({
+      ...frames,
+      open: (part) => this.framesOf(part),
+      hello: async () => openFrame(await this.hello()) as Hello,
+    });
     return this.search.page(query, memory);
   }
 

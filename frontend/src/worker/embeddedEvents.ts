@@ -4,10 +4,11 @@ import type { Filter } from '../filter/filter';
 import { type Known, matcher, tellsGap } from '../filter/match';
 import { readFilter } from '../filter/read';
 import { openFrame } from '../ledger/frame';
-import type { Step } from '../ledger/generated/types';
+import type { Hello, Step } from '../ledger/generated/types';
 import { peekFrame } from '../ledger/peek';
 import type { RequestMemory } from '../ledger/requests';
 import { type EventRow, lostRow, rowsOf } from './answers/events';
+import { ContentHashes } from './contentHashes';
 import { comparePlaces, type EventPage, type EventPlace, type EventQuery } from './eventPage';
 import { ServerError } from './source';
 
@@ -21,15 +22,17 @@ export interface Parts {
   readonly first: readonly number[];
   readonly last: readonly number[];
   open(part: number): Promise<readonly Uint8Array[]>;
+  hello(): Promise<Pick<Hello, 'config' | 'block_size' | 'record_text'>>;
 }
 
 export class EmbeddedEvents {
-  private owners: Promise<Known> | null = null;
+  private owners: Promise<Omit<Known, 'hash'>> | null = null;
+  private hashes: Promise<ContentHashes> | null = null;
 
   constructor(private readonly parts: Parts) {}
 
   /** Whose every sequence is: read once, from beginning to end. */
-  private async learn(memory: RequestMemory): Promise<Known> {
+  private async learn(memory: RequestMemory): Promise<Omit<Known, 'hash'>> {
     const sequences = new Map<number, { request: number; index: number }>();
     const names = new Map<number, string>();
     for (let part = 0; part < this.parts.first.length; part++) {
@@ -47,12 +50,37 @@ export class EmbeddedEvents {
     };
   }
 
+  /** What every content's hash is: computed once, from beginning to end. */
+  private async learnHashes(): Promise<ContentHashes> {
+    const hello = await this.parts.hello();
+    if ((hello.record_text ?? 'full') !== 'full')
+      throw new ServerError('no hash can be looked for: the text of this session is not recorded', 422);
+    const found = await ContentHashes.of(hello);
+    let held: Step | null = null;
+    for (let part = 0; part < this.parts.first.length; part++) {
+      for (const bytes of await this.parts.open(part)) {
+        const { type } = peekFrame(bytes);
+        const opened = type === 'step' || type === 'text' ? openFrame(bytes) : null;
+        if (opened?.type === 'text' && opened.step === held?.step && held.contents !== undefined)
+          await found.learn(held.contents, opened);
+        held = opened?.type === 'step' ? opened : null;
+        if (held?.contents !== undefined) found.note(held.contents);
+      }
+    }
+    return found;
+  }
+
   async page(query: EventQuery, memory: RequestMemory): Promise<EventPage> {
     const read = readFilter(query.filter);
     if ('fault' in read) throw new ServerError(`the filter “${query.filter}” can’t be read`, 422);
     this.owners ??= this.learn(memory);
-    const known = await this.owners;
     const { filter } = read;
+    let hashes: ContentHashes | null = null;
+    if (filter.some(({ field }) => field === 'hash')) {
+      this.hashes ??= this.learnHashes();
+      hashes = await this.hashes;
+    }
+    const known = { ...(await this.owners), hash: (content: number) => hashes?.get(content) };
     const { from, direction, limit } = query;
     const isLater = direction === 'later';
     const isWanted = matcher(filter, known, ORIGIN);

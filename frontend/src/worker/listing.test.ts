@@ -44,6 +44,7 @@ function everything(): ReadonlyMap<string, readonly EventRow[]> {
   const known = {
     sequence: (id: number) => memory.sequences.get(id),
     name: (id: number) => memory.facts.get(id)?.name,
+    hash: () => undefined,
   };
   return new Map(
     FILTERS.map((typed) => {
@@ -65,6 +66,7 @@ function embedded(): EmbeddedEvents {
     first: parts.map((_, i) => 17 * i),
     last: parts.map((part, i) => 17 * i + part.length - 1),
     open: async (part) => parts[part]!,
+    hello: async () => ({ block_size: made.blockSize }),
   });
 }
 
@@ -195,4 +197,11 @@ test('a page that holds its recording finds the same from either end, in pages o
       expect(places(found)).toEqual(places(ALL.get(typed)!));
     }
   }
+});
+
+test('what is known only elsewhere is asked for, though all of it is here', async () => {
+  const here = reader(40, 0, last);
+  const list = await here.look('-hash:0 op:evict', { op: 100 }, 5, 5);
+  expect(here.asked).toBeGreaterThan(0);
+  expect(list.rows.length).toBeGreaterThan(0);
 });

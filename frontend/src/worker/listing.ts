@@ -28,6 +28,8 @@ import type { Requests } from './source';
 /** So many rows are kept. */
 const MOST_ROWS = 6000;
 const PAGE = 200;
+/** ms after which what is behind the end is asked for again, where nothing of it can be read here. */
+const AGAIN_MS = 500;
 /** The view may run ahead of what was read by this many records, which are then read after it. */
 const MOST_BEHIND = 400;
 
@@ -75,6 +77,9 @@ export class Listing {
   private wish: ListingWish = { filter: [], at: null, before: 0, after: 0 };
   private isWanted: (event: Candidate) => boolean = () => true;
   private asked = '';
+  /** What it needs is not known here: all of it is asked for. At its end that is done again after a while. */
+  private onlyAsked = false;
+  private again: ReturnType<typeof setTimeout> | null = null;
   private readonly known: Known;
 
   constructor(
@@ -89,6 +94,8 @@ export class Listing {
     this.known = {
       sequence: (sequence) => memory.sequences.get(sequence),
       name: (request) => memory.facts.get(request)?.name,
+      // They are the server's to know.
+      hash: () => undefined,
     };
   }
 
@@ -98,6 +105,7 @@ export class Listing {
       this.isEmpty = true;
       this.isWanted = matcher(wish.filter, this.known, this.origin);
       this.asked = printFilter(grounded(wish.filter, this.origin));
+      this.onlyAsked = wish.filter.some(({ field }) => field === 'hash');
     }
     this.fault = null;
     this.wish = wish;
@@ -156,8 +164,12 @@ export class Listing {
   /** Read the next record here, or ask the server for a page; true: there may be more to read here at once. */
   private extend(direction: Direction, fold: Fold): boolean {
     if (this.pending !== null || this.fault !== null) return false;
-    if (direction === 'later' && this.lives.high === null) this.rejoin(fold);
-    if (this.readHere(direction)) return true;
+    if (this.onlyAsked) {
+      if (direction === 'later' && this.again !== null) return false;
+    } else {
+      if (direction === 'later' && this.lives.high === null) this.rejoin(fold);
+      if (this.readHere(direction)) return true;
+    }
     void this.fetch(direction);
     return false;
   }
@@ -240,6 +252,12 @@ export class Listing {
       if (isLater) this.lives.high = null;
       else this.lives.low = null;
       if (page.next === null && !isLater) this.begins = true;
+      if (page.next === null && isLater && this.onlyAsked) {
+        this.again = setTimeout(() => {
+          this.again = null;
+          this.wake();
+        }, AGAIN_MS);
+      }
       const end = isLater ? { record: this.lastRecord() + 1, index: 0 } : { record: 0, index: 0 };
       this.take(page.rows, direction, page.next ?? end);
     } catch (error) {

@@ -42,8 +42,9 @@ export class Scan {
     const known = {
       sequence: (sequence: number) => sequences.get(sequence),
       name: (request: number) => facts.get(request)?.name,
+      hash: () => undefined,
     };
-    // What is listed beside a block or a request asks for no times.
+    // What is listed beside a block or a request asks for no times, and no hashes.
     return matcher(filter, known, { startUtcUs: 0, zone: 0 });
   }
 

@@ -19,7 +19,11 @@ for (const step of steps) {
 function rowsOf(step: Step, typed: string): EventRow[] {
   const read = readFilter(typed);
   if ('fault' in read) throw new Error(typed);
-  const known = { sequence: (id: number) => memory.sequences.get(id), name: () => undefined };
+  const known = {
+    sequence: (id: number) => memory.sequences.get(id),
+    name: () => undefined,
+    hash: () => undefined,
+  };
   return rowsThat(step, matcher(read.filter, known, { startUtcUs: 0, zone: 0 }), memory);
 }
 
