@@ -1,7 +1,24 @@
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 import { wat } from './wat.ts';
 
 const server = process.env.KVARIUM_SERVER ?? 'http://127.0.0.1:8642';
+
+/** What a language's words are made with; `src/text.ts` waits for them, so they must not wait for it. */
+const WORDS = /src\/(wording\/[^/]+|format|ledger\/generated\/constants)\.ts$/;
+
+/** A page in another language would wait for itself if its words came to import anything of it. */
+const wordsAlone: Plugin = {
+  name: 'kvarium:words-alone',
+  generateBundle(_, bundle) {
+    const chunks = Object.values(bundle).filter((each) => each.type === 'chunk');
+    const page = chunks.find(({ isEntry }) => isEntry)?.fileName ?? '';
+    const reaches = (file: string): boolean =>
+      file === page || (chunks.find(({ fileName }) => fileName === file)?.imports ?? []).some(reaches);
+    for (const { fileName, isDynamicEntry } of chunks)
+      if (isDynamicEntry && reaches(fileName)) this.error(`${fileName} imports the page, which waits for it`);
+  },
+};
 
 export default defineConfig({
   // The page works under any path (behind a proxy, or opened from a wheel): all its addresses are relative.
@@ -15,8 +32,9 @@ export default defineConfig({
     // Nothing is inlined as a data: address, so a strict content security policy fits.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'words', test: WORDS }] } } },
   },
-  plugins: [wat()],
+  plugins: [wat(), wordsAlone],
   worker: { format: 'es', plugins: () => [wat()] },
   // The page's fold for node (scripts/bench-fold.ts): one module, with the packages that it uses.
   ssr: { noExternal: true },

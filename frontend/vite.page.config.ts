@@ -71,5 +71,7 @@ export default defineConfig({
     modulePreload: false,
     cssCodeSplit: false,
     reportCompressedSize: false,
+    // Its other languages are within it.
+    rolldownOptions: { output: { codeSplitting: false } },
   },
 });

@@ -12,6 +12,7 @@ export type Language = (typeof LANGUAGES)[number];
 export const NAMES: Readonly<Record<Language, string>> = { en: 'English', vi: 'Tiếng Việt' };
 
 const KEPT = 'language';
+const ASKED = 'lang';
 
 const isOne = (said: string | null | undefined): said is Language =>
   (LANGUAGES as readonly (string | null | undefined)[]).includes(said);
@@ -25,7 +26,7 @@ export function chosen(asked: string | null, kept: string | null, prefers: reado
 
 function now(): Language {
   const place = globalThis.location as Location | undefined;
-  const asked = new URLSearchParams(place?.search ?? '').get('lang');
+  const asked = new URLSearchParams(place?.search ?? '').get(ASKED);
   if (isOne(asked)) keep(KEPT, asked);
   // A worker has no document, and says nothing itself.
   const prefers = typeof document === 'undefined' ? [] : navigator.languages;
@@ -33,10 +34,18 @@ function now(): Language {
 }
 
 export const language: Language = now();
+export const others: readonly Language[] = LANGUAGES.filter((each) => each !== language);
+if (typeof document !== 'undefined') document.documentElement.lang = language;
 
 /** Speak another language: the page is loaded again, at the place where it is. */
 export function speak(next: Language): void {
   if (next === language) return;
   keep(KEPT, next);
+  const address = new URL(location.href);
+  // What an address asks for would win over what is chosen on the page that it led to.
+  if (address.searchParams.has(ASKED)) {
+    address.searchParams.delete(ASKED);
+    history.replaceState(null, '', address);
+  }
   location.reload();
 }

@@ -1,6 +1,6 @@
 /**
  * Every word that the page says, a file of `wording/` for each thing that it says them of. Another language is a folder there
- * with the same files (`wording/vi`); of what it does not have, the English words stay.
+ * with the same files (`wording/vi`), and comes to those only who choose it.
  *
  * Names of operations, causes and states are the field's own and the ledger's; they stay as they are in any language.
  */
@@ -18,6 +18,7 @@ import { footer } from './wording/footer';
 import { inspector } from './wording/inspector';
 import { keysAndValues } from './wording/keysAndValues';
 import { memory } from './wording/memory';
+import { notice } from './wording/notice';
 import { palette, share } from './wording/palette';
 import { playground } from './wording/playground';
 import { rectangle } from './wording/rectangle';
@@ -31,7 +32,6 @@ import { timeline } from './wording/timeline';
 import { tour } from './wording/tour';
 import { go, landmarks, pace, transport } from './wording/transport';
 import { tree } from './wording/tree';
-import { vietnamese } from './wording/vi';
 import { why } from './wording/why';
 
 export const english = {
@@ -83,6 +83,7 @@ export const english = {
   go,
   landmarks,
   inspector,
+  notice,
   keysAndValues,
   said,
   playground,
@@ -111,6 +112,6 @@ export const english = {
 
 export type English = typeof english;
 
-/** The words in the language of this page. */
+/** The words in the language of this page: they are there before anything that says them is. */
 export const text: English =
-  language === 'vi' ? ({ ...english, ...vietnamese } as unknown as English) : english;
+  language === 'vi' ? ((await import('./wording/vi')).vietnamese as unknown as English) : english;

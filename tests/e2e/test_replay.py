@@ -81,7 +81,7 @@ def test_a_step_that_is_not_there_is_said_so(
     page = open_page(f"{viewing.url}/?session={recording.session}&step=99999999")
     ready(page)
     same(state(page), recording.state_after(recording.steps - 1))
-    expect(page.locator(".banners")).to_contain_text("There is no step 99999999")
+    expect(page.locator(".banners")).to_contain_text("There is no step 99\u202f999\u202f999")
     page = open_page(f"{viewing.url}/?session={recording.session}&step=-5")
     ready(page)
     same(state(page), recording.state_after(0))

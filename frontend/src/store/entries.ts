@@ -7,6 +7,7 @@
  *     chat-7 · r17                a request that is known here, by its name or its number
  */
 
+import { NAMES, others } from '../language';
 import { text } from '../text';
 import { jumpTo } from './clock';
 import { colourBy, colourings } from './colouring';
@@ -17,6 +18,7 @@ import { type Fit, fitOf } from './fuzzy';
 import { keep, recallJson } from './kept';
 import { showPanel } from './layout';
 import { hello, position, scheduler, tables } from './ledger';
+import { speakHere } from './location';
 import { selectBlock, selectRequest } from './selection';
 import { current, listing, openSession } from './sessions';
 import { revealSelection } from './surfaces';
@@ -79,6 +81,17 @@ function themes(): Entry[] {
   }));
 }
 
+function languages(): Entry[] {
+  return others.map((id) => ({
+    id: `language:${id}`,
+    title: words.speak(NAMES[id]),
+    detail: words.language,
+    keys: [],
+    why: null,
+    run: () => speakHere(id),
+  }));
+}
+
 function colourBys(): Entry[] {
   return colourings.peek().map((id) => ({
     id: `colour:${id}`,
@@ -107,13 +120,13 @@ function sessions(): Entry[] {
 }
 
 function requests(): Entry[] {
-  const known = new Map<number, readonly [name: string, state: string]>();
+  const known = new Map<number, readonly [name: string, state: keyof typeof text.tables.states]>();
   for (const { request, name, state } of tables.peek()?.rows ?? []) known.set(request, [name, state]);
   for (const { request, name, state } of scheduler.peek()?.waiting ?? []) known.set(request, [name, state]);
   return [...known].map(([request, [name, state]]) => ({
     id: `request:${request}`,
     title: words.request(request, name),
-    detail: state,
+    detail: text.tables.states[state],
     keys: [],
     why: null,
     run: () => {
@@ -178,6 +191,7 @@ export function find(typed: string): Found[] {
   const standing = [
     ...COMMANDS.filter(({ id }) => id !== 'palette').map(commandEntry),
     ...themes(),
+    ...languages(),
     ...colourBys(),
     ...sessions(),
   ];

@@ -23,6 +23,7 @@ import type {
   FromWorker,
   Light,
   LinkState,
+  Notice,
   Position,
   Question,
   ToWorker,
@@ -57,7 +58,7 @@ const NOWHERE: Position = {
   stalled: false,
   target: null,
 };
-const UNKNOWN: Light = { colour: 'grey', record: null, message: '' };
+const UNKNOWN: Light = { colour: 'grey', record: null, message: '', doubt: null };
 
 export const hello = signal<Hello | null>(null);
 export const position = signal<Position>(NOWHERE);
@@ -73,7 +74,7 @@ export const lag = signal<number | null>(null);
 export const gaps = signal(0);
 /** How a session ended while this page watched it. */
 export const ending = signal<View['ending']>(null);
-export const notice = signal<string | null>(null);
+export const notice = signal<Notice | null>(null);
 export const failure = signal<string | null>(null);
 export const tables = signal<TablesAnswer | null>(null);
 export const queue = signal<QueueAnswer | null>(null);

@@ -4,6 +4,7 @@
  */
 
 import { computed, effect } from '@preact/signals';
+import { type Language, speak } from '../language';
 import { text } from '../text';
 import type { Destination } from '../worker/place';
 import type { Wish } from '../worker/source';
@@ -145,6 +146,12 @@ function write(): void {
 export function writeAddress(): void {
   if (timer !== null) clearTimeout(timer);
   if (!restoring) write();
+}
+
+/** The page is loaded again in another language, at the place where the view is now: the address has that a moment later. */
+export function speakHere(next: Language): void {
+  writeAddress();
+  speak(next);
 }
 
 async function restore(first: boolean): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { useComputed } from '@preact/signals';
 import { integer } from '../format';
+import { NAMES, others } from '../language';
 import { commandById } from '../store/commands';
 import { isEmbedded } from '../store/embedded';
 import { held } from '../store/engine';
@@ -19,6 +20,7 @@ import {
   usable,
   usage,
 } from '../store/ledger';
+import { speakHere } from '../store/location';
 import { closeSession, current } from '../store/sessions';
 import { shareLink } from '../store/share';
 import { theme, toggleTheme } from '../store/theme';
@@ -72,7 +74,7 @@ function Name() {
   const blocks = told?.num_blocks ?? info.num_blocks;
   const size = told?.block_size ?? info.block_size;
   const named = told?.model || info.model;
-  const model = named === 'none' || named === '' ? `${told?.runner ?? info.runner} runner` : named;
+  const model = named === 'none' || named === '' ? text.sessions.runner(told?.runner ?? info.runner) : named;
   return (
     <span class="name" title={`${info.name || model}\n${info.id}`}>
       <b>{info.name || model}</b>
@@ -104,12 +106,12 @@ function Usage() {
 
 function LightPill() {
   const title = useComputed(() => {
-    const { colour, record, message } = light.value;
+    const { colour, record, message, doubt } = light.value;
     const { within, step } = position.value;
     if (colour === 'green' && within !== null) return text.light.withinTitle(step, record ?? 0);
     if (colour === 'green') return text.light.greenTitle(record ?? 0);
     if (colour === 'red') return text.light.redTitle(record ?? 0, message);
-    return text.light.greyTitle(message);
+    return text.light.greyTitle(doubt);
   });
   const { colour } = light.value;
   const waits = awaitsFirstStep.value;
@@ -129,7 +131,7 @@ function LightPill() {
   );
 }
 
-/** Commands, theme and keys: on every page. */
+/** Commands, language, theme and keys: on every page. */
 export function Corner() {
   const other = theme.value === 'dark' ? 'light' : 'dark';
   return (
@@ -154,6 +156,18 @@ export function Corner() {
           />
         </svg>
       </button>
+      {others.map((each) => (
+        <button
+          key={each}
+          type="button"
+          class="plain round tongue"
+          title={text.palette.speak(NAMES[each])}
+          aria-label={text.palette.speak(NAMES[each])}
+          onClick={() => speakHere(each)}
+        >
+          {each}
+        </button>
+      ))}
       <button
         type="button"
         class="plain round"

@@ -1,11 +1,11 @@
 /** The caption of a scenario at the step that is shown, with the way to the next one and back. */
 
 import { integer } from '../format';
-import { LANGUAGES, language, NAMES, speak } from '../language';
+import { LANGUAGES, language, NAMES } from '../language';
 import { captions, saidAt, turnCaption } from '../store/captions';
 import { jump } from '../store/clock';
 import { position } from '../store/ledger';
-import { writeAddress } from '../store/location';
+import { speakHere } from '../store/location';
 import { text } from '../text';
 import { titleOf } from '../wording/lessons';
 
@@ -19,11 +19,7 @@ export function LanguageField() {
       aria-label={words.language}
       title={words.languageTitle}
       value={language}
-      onChange={(event) => {
-        // The place where the view is now: the address has it a moment later.
-        writeAddress();
-        speak(event.currentTarget.value as typeof language);
-      }}
+      onChange={(event) => speakHere(event.currentTarget.value as typeof language)}
     >
       {LANGUAGES.map((each) => (
         <option key={each} value={each} lang={each}>

@@ -200,11 +200,11 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
         <dt>{text.inspector.state}</dt>
         <dd>
           {answer.state !== null ? (
-            <b class={answer.state}>{answer.state}</b>
+            <b class={answer.state}>{text.tables.states[answer.state]}</b>
           ) : answer.ending !== null ? (
             <>
               {text.inspector.ended(
-                answer.ending.kind,
+                text.timeline.ends[answer.ending.kind],
                 // Of several samples each has its own, below.
                 answer.sequences.some((each) => each.end !== null) && answer.n > 1
                   ? null

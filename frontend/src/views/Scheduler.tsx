@@ -26,7 +26,7 @@ function Waiting({ rows, total }: { readonly rows: readonly WaitingRow[]; readon
       {rows.map((row) => (
         <div key={row.request} class="line">
           <RequestLink request={row.request} />
-          <b class={row.state}>{row.state}</b>
+          <b class={row.state}>{text.tables.states[row.state]}</b>
           <span>{text.waiting(row.reason)}</span>
         </div>
       ))}

@@ -130,7 +130,7 @@ export function Banners() {
       )}
       {notice.value !== null && (
         <div class="banner warn" role="alert">
-          <span>{notice.value}</span>
+          <span>{text.notice(notice.value)}</span>
           <button type="button" class="btn" onClick={() => tell({ kind: 'dismiss' })}>
             {text.stage.dismiss}
           </button>

@@ -1,6 +1,7 @@
 /** What the bar at the top says: the session, the step, the engine and the light. */
 
 import { integer, percent } from '../format';
+import type { Doubt } from '../worker/protocol';
 import { plural } from './plural';
 
 const n = integer;
@@ -54,6 +55,21 @@ export const engine = {
   notReset: (why: string) => `The prefix cache is not reset: ${why}.`,
 } as const;
 
+function why(doubt: Doubt | null): string {
+  switch (doubt?.kind) {
+    case 'unreadable':
+      return 'a record could not be read';
+    case 'slow':
+      return `this page was too slow: records ${n(doubt.first)} to ${n(doubt.last)} were left out for it`;
+    case 'less':
+      return `this page asked for less: records ${n(doubt.first)} to ${n(doubt.last)} were left out for it`;
+    case 'lost':
+      return `records ${n(doubt.first)} to ${n(doubt.last)} are lost: ${doubt.why}`;
+    default:
+      return 'no record folded yet';
+  }
+}
+
 export const light = {
   green: 'verified',
   grey: 'unverified',
@@ -64,7 +80,7 @@ export const light = {
     `This page folded record ${n(record)} itself, and its digests equal those that the engine sent.`,
   withinTitle: (step: number, record: number) =>
     `Within step ${n(step)}: this page folded its record ${n(record)} to the end, where the digests were equal, and undid what lies behind here.`,
-  greyTitle: (why: string) => `Nothing is verified here: ${why || 'no record folded yet'}.`,
+  greyTitle: (doubt: Doubt | null) => `Nothing is verified here: ${why(doubt)}.`,
   redTitle: (record: number, message: string) => `At record ${n(record)}: ${message}`,
   alarm: (record: number) => `This mirror went wrong at record ${n(record)}.`,
   alarmAdvice:

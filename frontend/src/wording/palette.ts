@@ -14,6 +14,9 @@ export const palette = {
   found: (count: number) => plural(count, 'command'),
   theme: 'Theme',
   themes: { dark: 'Dark theme', light: 'Light theme', system: 'Theme as the system has it' },
+  language: 'Language',
+  /** In which language the page speaks, by that language's own name. */
+  speak: (name: string) => `Language: ${name}`,
   colouring: (by: string) => `Colour the map by ${by}`,
   session: (name: string) => `Open session ${name}`,
   sessionDetail: (state: string, steps: number) => `${state} · ${plural(steps, 'step')}`,

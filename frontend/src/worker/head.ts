@@ -12,7 +12,7 @@ import { openFrame, sealFrame } from '../ledger/frame';
 import type { Frame, Health, Status, Step } from '../ledger/generated/types';
 import { type Before, beforeOf, textBetween } from '../ledger/withoutText';
 import type { History } from './history';
-import type { LinkState } from './protocol';
+import type { Doubt, LinkState } from './protocol';
 import type { Series } from './series';
 import { Live, type Requests, type Wish } from './source';
 import type { Trust } from './trust';
@@ -144,7 +144,7 @@ export class Head {
       frame = openFrame(bytes);
     } catch (error) {
       this.handlers.fault(this.fold.record + 1, (error as Error).message);
-      this.desynchronise('a record could not be read');
+      this.desynchronise({ kind: 'unreadable' });
       return;
     }
     if (isRecord(frame)) {
@@ -158,9 +158,7 @@ export class Head {
     } else if (frame.type === 'skip') {
       this.skipped = true;
       this.desynchronise(
-        this.wish.rate === null
-          ? `this page was too slow: records ${frame.first} to ${frame.last} were left out for it`
-          : `this page asked for less: records ${frame.first} to ${frame.last} were left out for it`,
+        { kind: this.wish.rate === null ? 'slow' : 'less', first: frame.first, last: frame.last },
         false,
       );
       // Not at once: another skip may follow soon.
@@ -204,7 +202,8 @@ export class Head {
     }
     if (record.type === 'gap') {
       this.gaps++;
-      this.trust.unverified = `records ${record.first} to ${record.last} are lost: ${record.reason}`;
+      const { first, last, reason: why } = record;
+      this.trust.unverified = { kind: 'lost', first, last, why };
     } else if (record.type === 'step') {
       this.step = record;
       this.lastStep = Math.max(this.lastStep, record.step);
@@ -220,7 +219,7 @@ export class Head {
   }
 
   /** The fold no longer knows the state; unless a keyframe comes by itself, ask for one by joining anew. */
-  private desynchronise(why: string, rejoin = true): void {
+  private desynchronise(why: Doubt, rejoin = true): void {
     this.fold.loaded = false;
     this.fold.verified = false;
     this.trust.unverified = why;

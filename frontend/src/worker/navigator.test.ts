@@ -40,7 +40,7 @@ function journey(made: Recording, bounds?: Bounds): Journey {
       if (moved.violation !== null) faults.push(moved.violation.message);
     },
     fault: (record, message) => faults.push(`${record}: ${message}`),
-    notice: (message) => faults.push(message),
+    notice: (told) => faults.push(told.kind),
     lastRecord: () => made.records.length - 1,
     wake: () => {},
   });

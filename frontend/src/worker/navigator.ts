@@ -17,6 +17,7 @@ import { Foresight } from './foresight';
 import type { History } from './history';
 import { LookAhead } from './lookAhead';
 import type { Place } from './place';
+import type { Notice } from './protocol';
 import type { Series } from './series';
 import { type Requests, ServerError } from './source';
 import { Turns } from './turns';
@@ -47,7 +48,7 @@ export interface NavigatorHandlers {
   compared(fold: Fold): void;
   /** Bytes that could not be read, or an operation that is not known. */
   fault(record: number, message: string): void;
-  notice(message: string): void;
+  notice(told: Notice): void;
   /** The last record that the session has, as far as is known. */
   lastRecord(): number;
   /** There may be more to do. */
@@ -361,8 +362,7 @@ export class Navigator {
       if (this.seeking !== seeking) return;
       this.seeking = null;
       if (this.goal?.step === step) this.goal = null;
-      if (error instanceof ServerError)
-        this.handlers.notice(`Step ${step} could not be loaded: ${error.message}.`);
+      if (error instanceof ServerError) this.handlers.notice({ kind: 'notLoaded', step, why: error.message });
       else this.handlers.fault(this.fold.record + 1, (error as Error).message);
     }
     this.handlers.wake();

@@ -48,7 +48,10 @@ export type Mode = 'follow' | 'at' | 'play';
 export interface Light {
   readonly colour: 'green' | 'red' | 'grey';
   readonly record: number | null;
+  /** What is wrong; '' unless it is red. */
   readonly message: string;
+  /** Why it is grey; null: it is not, or nothing was heard yet. */
+  readonly doubt: Doubt | null;
 }
 
 /** The way to the server: `replay` needs none. */
@@ -128,6 +131,21 @@ export interface Wants {
   readonly token: { readonly sequence: number; readonly place: number } | null;
 }
 
+/** Something that could not be done; the page has the words for it. `why` is told by a server, or by what failed. */
+export type Notice =
+  | { readonly kind: 'noStep'; readonly step: number; readonly last: number }
+  | { readonly kind: 'noLandmark'; readonly of: LandmarkKind | 'any'; readonly direction: 1 | -1 }
+  | { readonly kind: 'noChange'; readonly direction: 1 | -1 }
+  | { readonly kind: 'notSaved'; readonly lost: number; readonly last: number }
+  | { readonly kind: 'notLoaded'; readonly step: number; readonly why: string }
+  | { readonly kind: 'noEarlier' | 'noTable' | 'noSearch'; readonly why: string };
+
+/** Why nothing is verified. */
+export type Doubt =
+  | { readonly kind: 'nothing' | 'unreadable' }
+  | { readonly kind: 'slow' | 'less'; readonly first: number; readonly last: number }
+  | { readonly kind: 'lost'; readonly first: number; readonly last: number; readonly why: string };
+
 /** All that the page shows, of one step. */
 export interface View {
   readonly position: Position;
@@ -145,7 +163,7 @@ export interface View {
   /** How a session that was live ended while this page watched it; null: it is live, or was not. */
   readonly ending: 'ended' | 'interrupted' | null;
   /** Something that could not be done, to be said to the reader. */
-  readonly notice: string | null;
+  readonly notice: Notice | null;
   readonly map: MapChange | null;
   /** What the legend says of the map's shades; null: it has none, or the page has it. */
   readonly shading: Shading | null;

@@ -158,9 +158,9 @@ export class Publisher {
     const found = await findEvent(session, printFilter(filter), direction > 0 ? 'later' : 'earlier', null);
     // Somebody went elsewhere meanwhile.
     if (session.fold.step !== step || session.navigator.moving) return;
-    if ('fault' in found) session.say(`What changes it could not be looked up: ${found.fault}.`);
+    if ('fault' in found) session.say({ kind: 'noSearch', why: found.fault });
     else if (found.row !== null) session.transport.seek(found.row.step);
-    else session.say(direction > 0 ? 'Nothing later changes it.' : 'Nothing earlier changed it.');
+    else session.say({ kind: 'noChange', direction });
   }
 
   private selectedRequest(): number | null {

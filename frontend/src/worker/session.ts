@@ -20,11 +20,11 @@ import type { EmbeddedRecording } from './embedded';
 import { Head } from './head';
 import { boundsOf, History } from './history';
 import { Keeper } from './keeper';
-import { type LandmarkKind, Landmarks } from './landmarks';
+import { Landmarks } from './landmarks';
 import { Lanes } from './lanes';
 import { Navigator } from './navigator';
 import type { Destination } from './place';
-import type { Light, Mode, Position } from './protocol';
+import type { Light, Mode, Notice, Position } from './protocol';
 import { requestsOf } from './requests';
 import { Series } from './series';
 import type { Requests, Wish } from './source';
@@ -58,7 +58,7 @@ export class Session {
   readonly head: Head;
   readonly navigator: Navigator;
   mode: Mode;
-  notice: string | null = null;
+  notice: Notice | null = null;
   readonly traces: Traces;
   readonly memory = new RequestMemory();
   readonly texts: Texts;
@@ -91,8 +91,8 @@ export class Session {
       compared: (fold) => this.trust.look(fold),
       fault: (record, message) => this.fail(record, message),
       lastRecord: () => this.head.lastRecord,
-      notice: (message) => {
-        this.notice = message;
+      notice: (told) => {
+        this.notice = told;
         this.dirty = true;
       },
       wake,
@@ -150,7 +150,7 @@ export class Session {
       // Who opens a recording reads it from its beginning: at its end the pool is empty.
       this.transport.go(to ?? { kind: 'step', step: 0 });
       if (to?.kind === 'step' && to.step > this.lastStep && this.lastStep >= 0) {
-        this.say(`There is no step ${to.step}: the last one is ${this.lastStep}.`);
+        this.say({ kind: 'noStep', step: to.step, last: this.lastStep });
       }
       if (!options.live) this.navigator.lookAhead.begin(this.table, hello.num_blocks);
     });
@@ -211,20 +211,15 @@ export class Session {
     return this.mode === 'follow' ? this.head.step : this.navigator.current;
   }
 
-  private tableChanged(before: string | null): void {
+  private tableChanged(before: Notice | null): void {
     this.head.lastStep = Math.max(this.lastStep, this.table.lastStep);
     if (this.table.fault !== null) this.notice = this.table.fault;
     else if (this.notice === before) this.notice = null;
     this.changed();
   }
 
-  sayNoLandmark(kind: LandmarkKind | 'any', direction: 1 | -1): void {
-    const what = kind === 'any' ? 'landmark' : `landmark of the kind “${kind}”`;
-    this.say(`There is no ${direction > 0 ? 'later' : 'earlier'} ${what}.`);
-  }
-
   /** Something for the reader to know. */
-  say(notice: string): void {
+  say(notice: Notice): void {
     this.notice = notice;
     this.changed();
   }
@@ -275,10 +270,7 @@ export class Session {
       navigator.forget();
       this.transport.seek(Math.min(goal, lastStep));
     }
-    if (lost > 0)
-      this.say(
-        `${lost === 1 ? 'The last step' : `The last ${lost} steps`} seen here ${lost === 1 ? 'was' : 'were'} not saved: the server ended before. The recording ends with step ${lastStep}.`,
-      );
+    if (lost > 0) this.say({ kind: 'notSaved', lost, last: lastStep });
   }
 
   /** The reader wants to read further back than what is loaded. */
@@ -286,7 +278,7 @@ export class Session {
     if (this.mode === 'follow') this.pause();
     this.navigator.beside
       .loadEarlier()
-      .catch((error: Error) => this.say(`Earlier records could not be loaded: ${error.message}.`));
+      .catch((error: Error) => this.say({ kind: 'noEarlier', why: error.message }));
   }
 
   retry(): void {

@@ -1,5 +1,6 @@
 /** The table of steps, asked for until it comes: the timeline and every seek need it. */
 
+import type { Notice } from './protocol';
 import type { Series } from './series';
 import type { Requests } from './source';
 
@@ -10,7 +11,7 @@ const PAUSE = 2000;
 
 export class StepTable {
   /** Why it is not here; null: it is, or is on its way for the first time. */
-  fault: string | null = null;
+  fault: Notice | null = null;
   /** The first step that it tells of. */
   firstStep = 0;
   /** The last step that it tells of; -1: none. */
@@ -25,7 +26,7 @@ export class StepTable {
     private readonly series: Series,
     private readonly requests: Pick<Requests, 'steps'>,
     /** It came, or could not be had; `before` is the fault that was told until now. */
-    private readonly changed: (before: string | null) => void,
+    private readonly changed: (before: Notice | null) => void,
   ) {}
 
   async load(): Promise<void> {
@@ -44,7 +45,7 @@ export class StepTable {
       );
       this.fault = null;
     } catch (error) {
-      this.fault = `The table of steps could not be loaded: ${(error as Error).message}.`;
+      this.fault = { kind: 'noTable', why: (error as Error).message };
       setTimeout(() => {
         if (!this.closed && this.fault !== null) void this.load();
       }, PAUSE);

@@ -82,7 +82,7 @@ export class Transport {
     const start = from ?? step - (operation !== null && direction > 0 ? 1 : 0);
     const found = await session.landmarks.find(kind, start, direction);
     if (found !== null) this.seek(found);
-    else session.sayNoLandmark(kind, direction);
+    else session.say({ kind: 'noLandmark', of: kind, direction });
   }
 
   /** Stand where the view is, or is on its way to, should it move by itself. */

@@ -1,7 +1,7 @@
 /** What this page may say of the truth of what it shows: the digest light. */
 
 import type { Fold } from '../ledger/fold';
-import type { Light } from './protocol';
+import type { Doubt, Light } from './protocol';
 
 export class Trust {
   /** The first fault, for good. */
@@ -9,7 +9,7 @@ export class Trust {
   /** The folds that folded a step themselves, and found its digest. */
   private readonly folded = new WeakSet<Fold>();
   /** Why nothing is verified, while nothing is. */
-  unverified = 'no record folded yet';
+  unverified: Doubt = { kind: 'nothing' };
 
   fail(record: number, message: string): void {
     this.fault ??= { record, message };
@@ -32,10 +32,11 @@ export class Trust {
 
   light(fold: Fold): Light {
     const { fault } = this;
-    if (fault !== null) return { colour: 'red', record: fault.record, message: fault.message };
+    if (fault !== null) return { colour: 'red', record: fault.record, message: fault.message, doubt: null };
     if (fold.loaded && fold.verified && this.folded.has(fold)) {
-      return { colour: 'green', record: fold.record, message: '' };
+      return { colour: 'green', record: fold.record, message: '', doubt: null };
     }
-    return { colour: 'grey', record: fold.loaded ? fold.record : null, message: this.unverified };
+    const record = fold.loaded ? fold.record : null;
+    return { colour: 'grey', record, message: '', doubt: this.unverified };
   }
 }

@@ -1,6 +1,7 @@
 /** Thanh trên cùng: `wording/bar.ts` in Vietnamese. */
 
 import { integer, percent } from '../../format';
+import type { Doubt } from '../../worker/protocol';
 import type { bar as englishBar, engine as englishEngine, light as englishLight } from '../bar';
 import type { Whole } from '../whole';
 
@@ -53,6 +54,21 @@ export const engine: Whole<typeof englishEngine> = {
   notReset: (why) => `Prefix cache không được xóa: ${why}.`,
 };
 
+function why(doubt: Doubt | null): string {
+  switch (doubt?.kind) {
+    case 'unreadable':
+      return 'có một bản ghi không đọc được';
+    case 'slow':
+      return `trang này quá chậm: bản ghi ${n(doubt.first)} đến ${n(doubt.last)} bị bỏ qua với nó`;
+    case 'less':
+      return `trang này yêu cầu ít hơn: bản ghi ${n(doubt.first)} đến ${n(doubt.last)} bị bỏ qua với nó`;
+    case 'lost':
+      return `mất bản ghi ${n(doubt.first)} đến ${n(doubt.last)}: ${doubt.why}`;
+    default:
+      return 'chưa tính bản ghi nào';
+  }
+}
+
 export const light: Whole<typeof englishLight> = {
   green: 'đã kiểm chứng',
   grey: 'chưa kiểm chứng',
@@ -63,7 +79,7 @@ export const light: Whole<typeof englishLight> = {
     `Trang này đã tự tính lại bản ghi ${n(record)}, và digest trùng với digest mà engine gửi.`,
   withinTitle: (step, record) =>
     `Bên trong bước ${n(step)}: trang này đã tính bản ghi ${n(record)} đến hết, digest trùng nhau, rồi hoàn tác phần phía sau vị trí này.`,
-  greyTitle: (why) => `Ở đây chưa có gì được kiểm chứng: ${why || 'chưa tính bản ghi nào'}.`,
+  greyTitle: (doubt) => `Ở đây chưa có gì được kiểm chứng: ${why(doubt)}.`,
   redTitle: (record, message) => `Tại bản ghi ${n(record)}: ${message}`,
   alarm: (record) => `Bản sao này bị sai từ bản ghi ${n(record)}.`,
   alarmAdvice: 'Không thể tin những gì hiển thị từ đó trở đi. Đèn giữ màu đỏ cho đến khi tải lại trang.',
