@@ -21,6 +21,8 @@ function why({ why, said, field, nearest }: Fault): string {
       return `“${said}” không phải là số hay khoảng số: 42, 40..50, 40.., ..50${field === 'block' ? ', hoặc 42#3 cho một vòng đời' : ''}`;
     case 'time':
       return `“${said}” không phải là thời điểm: 12.5s, 3m, +1:02, hoặc giờ thực 14:03:10; một khoảng có hai dấu chấm`;
+    case 'hex':
+      return `“${said}” không phải là phần đầu của một hash: các chữ số thập lục phân của nó, nhiều nhất 64`;
     case 'order':
       return `“${said}” kết thúc trước khi bắt đầu`;
     case 'generation':
@@ -49,6 +51,7 @@ export const filter: Whole<typeof english> = {
     owner: 'request mà nó phục vụ: r17, r17.1, tên của request, none',
     seq: 'số của một chuỗi',
     content: 'số của một nội dung',
+    hash: 'phần đầu hash của một nội dung: ab12',
     step: 'một bước hoặc một khoảng: 100, 100..200, 100..',
     record: 'một bản ghi hoặc một khoảng bản ghi',
     time: '12.5s, 3m của phiên; 14:03:10 theo giờ thực',
