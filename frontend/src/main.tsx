@@ -28,6 +28,7 @@ import './styles/sql.css';
 import './styles/rectangle.css';
 import './styles/memory.css';
 import './styles/captions.css';
+import './styles/why.css';
 
 startTheme();
 startColouring();

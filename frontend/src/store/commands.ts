@@ -46,6 +46,7 @@ import { shareLink } from './share';
 import { revealSelection } from './surfaces';
 import { toggleTheme } from './theme';
 import { endTour, note, startTour } from './tour';
+import { askOf, askWhy, closeWhy, question, selectedRequest } from './why';
 
 export type Group = keyof typeof text.keys.groups;
 
@@ -70,6 +71,8 @@ const isSelected = (): boolean =>
 function motion(id: Motion, key: string): Command {
   return { id, keys: [key], group: 'map', run: () => press(id), release: () => release(id) };
 }
+
+const ASKED = { whyPreempted: 'preempted', whyWaits: 'waits', whyMissed: 'missed' } as const;
 
 const ALL: readonly Command[] = [
   { id: 'play', keys: ['Space'], group: 'view', run: playOrPause },
@@ -195,6 +198,25 @@ const ALL: readonly Command[] = [
     run: () => void stepToSame('kind', -1),
     unless: () => (selectedEvent.peek() === null ? why.noEvent : null),
   },
+  { id: 'askWhy', keys: ['y'], group: 'selection', run: () => void askWhy() },
+  {
+    id: 'whyEvicted',
+    keys: [],
+    group: 'selection',
+    run: () => void askOf('evicted'),
+    unless: () => (selection.peek().block === null ? why.noBlockSelected : null),
+  },
+  ...(['whyPreempted', 'whyWaits', 'whyMissed'] as const).map(
+    (id): Command => ({
+      id,
+      keys: [],
+      group: 'selection',
+      run: () => void askOf(ASKED[id]),
+      unless: () => (selectedRequest() === null ? why.noRequestSelected : null),
+    }),
+  ),
+  { id: 'whyMemory', keys: [], group: 'selection', run: () => void askOf('memory') },
+  { id: 'whyLeaks', keys: [], group: 'selection', run: () => void askOf('leaks') },
   { id: 'clear', keys: ['Escape'], group: 'selection', run: leave },
   { id: 'nextColouring', keys: ['v'], group: 'map', run: () => nextColouring(1) },
   { id: 'previousColouring', keys: ['V'], group: 'map', run: () => nextColouring(-1) },
@@ -230,6 +252,7 @@ function leave(): void {
   if (keysShown.value) keysShown.value = false;
   else if (note.peek() !== null) endTour();
   else if (current.peek() === null) reopenSession();
+  else if (question.peek() !== null) closeWhy();
   else if (rectangle.peek() !== null) unmarkRectangle();
   else if (lit.peek() !== null) unlight();
   else clearSelection();

@@ -14,6 +14,9 @@ export type Same = 'block' | 'request' | 'kind';
 
 export const selectedEvent = signal<EventRow | null>(null);
 
+/** Counts what is looked for: only the last is gone to. */
+let lookedFor = 0;
+
 /** Right behind an operation; of a decision, before the operation that it names; of a gap, behind it. */
 export function goToEvent(row: EventRow): void {
   batch(() => {
@@ -28,6 +31,23 @@ export function goToEvent(row: EventRow): void {
     const operation = typeof row.kind === 'number' ? row.op : row.op - 1;
     jumpTo({ kind: 'operation', operation, step: row.step });
   });
+}
+
+/** Go to an event, and select it: of those in its record that meet the filter, the one with this operation. */
+export async function goToMoment(
+  { record, step, op }: { readonly record: number; readonly step: number; readonly op: number },
+  filter: string,
+): Promise<void> {
+  // Where it can't be found, the view goes to where it was.
+  const there = (): void => jumpTo({ kind: 'operation', operation: op, step });
+  const asked = ++lookedFor;
+  for (let index = 0; ; ) {
+    const found = await findEvent(`record:${record} ${filter}`, 'later', { record, index });
+    if (asked !== lookedFor) return;
+    if ('fault' in found || found.row === null || found.row.op > op) return there();
+    if (found.row.op === op) return goToEvent(found.row);
+    index = found.row.index + 1;
+  }
 }
 
 /** The filter of what has something in common with an event; null: it has none of that. */

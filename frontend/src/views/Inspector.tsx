@@ -21,6 +21,7 @@ import { Sampling } from './Sampling';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
 import { Splitter } from './Splitter';
+import { Why } from './why/Why';
 
 const HOLDERS = 12;
 
@@ -284,6 +285,7 @@ export function Inspector() {
   const title = isMarked ? text.rectangle.title : selected;
   return (
     <section class="panel inspector" aria-label={text.panels.inspector}>
+      <Why />
       <div class="head">
         <h2>{title}</h2>
         {(isMarked || hasBlock || hasRequest) && (

@@ -46,6 +46,13 @@ export const commands = {
   nextOfKind: 'Next event of the same kind as the selected one',
   previousOfKind: 'Previous event of the same kind as the selected one',
   reveal: 'Bring the selection into view',
+  askWhy: 'Ask why: of the selected block or request, or where the memory goes',
+  whyEvicted: 'Why was the selected block evicted?',
+  whyPreempted: 'Why was the selected request preempted?',
+  whyWaits: 'Why does the selected request wait?',
+  whyMissed: 'Why did the prefix of the selected request miss?',
+  whyMemory: 'Where does the memory go?',
+  whyLeaks: 'Is anything leaking, against mark A or the first step?',
   nextColouring: 'Colour the map by what comes next: state, ref count, owner …',
   previousColouring: 'Colour the map by what comes before',
   nextOrder: 'Order the map by number, or by owner',
@@ -54,7 +61,7 @@ export const commands = {
   panLeft: 'Move left',
   panRight: 'Move right',
   clear:
-    'Take the rectangle away, light the whole map again, or select nothing; from the sessions back to the one that was open',
+    'Close the answer, take the rectangle away, light the whole map again, or select nothing; from the sessions back to the one that was open',
 } as const;
 
 export const keys = {

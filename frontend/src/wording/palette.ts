@@ -33,6 +33,8 @@ export const palette = {
     noFilter: 'no panel that is shown has a filter',
     notHere: 'in a session only',
     nothingSelected: 'nothing is selected',
+    noBlockSelected: 'select a block first',
+    noRequestSelected: 'select a request first',
     isOpen: 'it is open',
     noBlock: (count: number) => `the pool has ${plural(count, 'block')}: 0 to ${n(Math.max(0, count - 1))}`,
   },
