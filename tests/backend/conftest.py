@@ -1,5 +1,6 @@
 """A server, an engine made by hand, and a recording that is there already."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -68,6 +69,13 @@ def mixed_reader(mixed: Path) -> Iterator[Reader]:
     database = open_for_reading(str(mixed))
     yield Reader(database)
     database.close()
+
+
+@pytest.fixture(scope="session")
+def bench_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where small benches keep the recordings that they make: one folder for all processes of a run, as they make the same."""
+    folder = tmp_path_factory.getbasetemp()
+    return (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "benches"
 
 
 @pytest.fixture

@@ -77,7 +77,9 @@ def test_a_cache_that_can_not_be_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_ends_its_server_and_leaves_nothing() -> None:
-    code = f"from kvarium.bench.recording import recording; recording(10**9, {OPTIONS!r})"
+    # An engine that is as fast as can be would have much to hand over before it ends.
+    options = (*OPTIONS, "--step-ms", "20")
+    code = f"from kvarium.bench.recording import recording; recording(10**9, {options!r})"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     wait_for(lambda: any(cache_folder().glob("making-*/kvarium.db")), 30)
     process.send_signal(signal.SIGINT)

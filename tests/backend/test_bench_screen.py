@@ -14,10 +14,10 @@ from tests.backend.test_bench_seek import is_ordered
 
 
 @pytest.mark.timeout(240)
-def test_the_small_bench_tells_all_that_is_asked_for(tmp_path: Path, chromium_path: str) -> None:
+def test_the_small_bench_tells_all_that_is_asked_for(bench_cache: Path, chromium_path: str) -> None:
     done = kvarium(
         *("bench", "screen", "--size", "small", "--json"),
-        KVARIUM_CACHE=str(tmp_path),
+        KVARIUM_CACHE=str(bench_cache),
         CHROMIUM=chromium_path,
         timeout=230,
     )

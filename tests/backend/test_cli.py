@@ -273,23 +273,29 @@ def test_an_engine_that_nobody_records_says_so_at_its_start() -> None:
     assert json.loads(done.stdout)["steps"] == 2
 
 
-@pytest.mark.parametrize("command", ["serve", "demo"])
 @pytest.mark.parametrize(
-    ("args", "what"),
+    ("command", "args", "what"),
     [
-        (["--speed", "2"], "--speed 2 is of a --trace"),
-        (["--bogus"], "No such option: --bogus"),
-        (["something"], "something"),
-        (["--max-num-seqs", "x"], "'--max-num-seqs'"),
-        (["--max-num-batched-tokens", str(10**20)], f"--max-num-batched-tokens must be at most {2**31 - 1}"),
-        (["--seed", str(10**26)], f"--seed must be at most {2**53 - 1}, not {10**26}"),
-        (["--num-gpu-blocks-override", str(10**14)], "--num-gpu-blocks-override must be at most"),
-        (["--max-model-len", "0"], "--max-model-len must be at least 1, not 0"),
-        (["--speed", "inf"], "--speed"),
-        (["--connect", "ws://127.0.0.1:1/api/engine"], "--connect is the server's own"),
-        (["--connect=x"], "--connect is the server's own"),
-        (["--trace", "/no/such/trace"], "the trace /no/such/trace can't be read"),
-        (["--trace", "{folder}/bad.jsonl"], "line 2"),
+        ("serve", ["--speed", "2"], "--speed 2 is of a --trace"),
+        ("serve", ["--bogus"], "No such option: --bogus"),
+        ("serve", ["something"], "something"),
+        ("serve", ["--max-num-seqs", "x"], "'--max-num-seqs'"),
+        (
+            "serve",
+            ["--max-num-batched-tokens", str(10**20)],
+            f"--max-num-batched-tokens must be at most {2**31 - 1}",
+        ),
+        ("serve", ["--seed", str(10**26)], f"--seed must be at most {2**53 - 1}, not {10**26}"),
+        ("serve", ["--num-gpu-blocks-override", str(10**14)], "--num-gpu-blocks-override must be at most"),
+        ("serve", ["--max-model-len", "0"], "--max-model-len must be at least 1, not 0"),
+        ("serve", ["--speed", "inf"], "--speed"),
+        ("serve", ["--connect", "ws://127.0.0.1:1/api/engine"], "--connect is the server's own"),
+        ("serve", ["--connect=x"], "--connect is the server's own"),
+        ("serve", ["--trace", "/no/such/trace"], "the trace /no/such/trace can't be read"),
+        ("serve", ["--trace", "{folder}/bad.jsonl"], "line 2"),
+        # The same code checks them for both.
+        ("demo", ["--speed", "2"], "--speed 2 is of a --trace"),
+        ("demo", ["--connect", "ws://127.0.0.1:1/api/engine"], "--connect is the server's own"),
     ],
 )
 def test_the_engines_options_are_checked_before_anything_is_made(

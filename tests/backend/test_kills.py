@@ -194,6 +194,7 @@ def test_whatever_is_killed_and_when_what_was_acknowledged_is_there(
     assert told.returncode == 0, told.stdout + told.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_recorder_that_keeps_records_for_a_second_is_found_out(db: Path) -> None:
     """The bound of 250 ms is a real one: what the machine took is allowed beside it, and no more."""

@@ -369,7 +369,7 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
 
 
 def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
-    recording: Recording, open_page: Pages, rng: Any
+    recording: Recording, open_page: Pages, rng: Any, size: str
 ) -> None:
     database = open_for_reading(str(recording.path))
     reader = Reader(database)
@@ -377,7 +377,7 @@ def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
     records = dict(zip(*(reader.steps(session)[name] for name in ("step", "record")), strict=True))
     with process("view", str(recording.path), "--port", "0", "--no-open") as viewing:
         viewing.wait_ready()
-        for _ in range(3):
+        for _ in range(1 if size == "small" else 4):
             step = rng.randrange(50, recording.steps)
             whole = recording.state_after(step)
             held = [row for row in whole["tables"] if whole["filled"][row[3]] > 0]
@@ -397,8 +397,8 @@ def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
                 )
                 slots = page.locator(".inspector .slot")
                 expect(slots).to_have_count(SIZE)
-                for i, token in enumerate(expected):
-                    expect(slots.nth(i)).to_have_attribute("data-token", token)
+                told = "slots => slots.map(slot => slot.dataset.token)"
+                becomes(page, lambda: slots.evaluate_all(told)[: len(expected)], expected)  # noqa: B023
                 assert state(page)["record"] >= records[step]
                 page.context.close()
     database.close()

@@ -207,7 +207,7 @@ def follow(server: ServerProcess, session: str) -> Watch:
 def test_a_long_run_keeps_memory_flat_and_ends_with_equal_digests(
     tmp_path: Path, open_page: Pages, size: str
 ) -> None:
-    operations, step_ms = (300_000, 8) if size == "small" else (10_000_000, 0.5)
+    operations, step_ms = (150_000, 8) if size == "small" else (10_000_000, 0.5)
     db = tmp_path / "soak.db"
     options = ("--num-gpu-blocks-override", "1024", "--step-ms", str(step_ms), "--no-lossless")
     with process("serve", "--port", "0", "--db", str(db), *options) as server:
