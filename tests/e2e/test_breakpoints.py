@@ -117,3 +117,56 @@ def test_what_is_selected_is_what_a_breakpoint_is_offered_for(live: ServerProces
     entry.get_by_role("button", name="Remove block:42").click()
     expect(page.get_by_role("dialog")).to_contain_text("None is set.")
     close_dialog(page)
+
+
+def test_events_like_one_are_broken_on_from_the_list_by_pointer_and_keys_and_from_a_biography(
+    live: ServerProcess, open_page: Pages
+) -> None:
+    page = open_page(live.url)
+    ready(page)
+    until(page, "window.kvarium.position().lastStep > 2")
+    # Held: the lists stand still.
+    page.keyboard.press("Shift+Space")
+    expect(page.locator(".engine.held")).to_be_visible()
+    becomes(page, lambda: control(live)["held"], True)
+    until(page, "step => window.kvarium.position().step === step", control(live)["step"])
+    page.keyboard.press("5")
+    page.get_by_role("combobox", name="Filter of events").fill("op:allocate")
+    kinds = page.locator(".event b")
+    becomes(page, lambda: set(kinds.all_inner_texts()), {"allocate"})
+    like = "Break on events like this…"
+    above = page.locator(".filters").get_by_role("button", name=like)
+    expect(above).to_be_disabled()
+    expect(above).to_have_attribute("title", f"{like} click an event in the list first")
+    page.get_by_role("heading", name="Waiting").click()
+    row = page.locator(".event").first
+    block = int(row.locator(".block").inner_text().split("#")[0])
+    row.hover()
+    row.get_by_role("button", name=like).click()
+    field = page.get_by_label("Stop when")
+    expect(field).to_have_value(f"op:allocate block:{block}")
+    page.get_by_label("only mark").check()
+    page.get_by_role("button", name="set", exact=True).click()
+    entry = page.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+    expect(entry).to_contain_text(f"op:allocate block:{block}")
+    expect(entry).to_contain_text("marks")
+    entry.get_by_role("button", name="Remove").click()
+    expect(page.get_by_role("dialog")).to_contain_text("None is set.")
+    close_dialog(page)
+    # By keys: the event that is selected.
+    row.locator(".goes").first.click()
+    expect(page.locator(".event.chosen")).to_have_count(1)
+    expect(above).to_be_enabled()
+    open_dialog(page)
+    expect(field).to_have_value(f"op:allocate block:{block}")
+    field.fill("")
+    close_dialog(page)
+    # In the block's biography each line has it.
+    line = page.locator(".life .line").first
+    kind = line.locator("b").inner_text()
+    line.hover()
+    line.get_by_role("button", name=like).click()
+    expect(field).to_have_value(f"op:{kind} block:{block}")
+    field.fill("")
+    close_dialog(page)
+    release(page)

@@ -125,6 +125,12 @@ def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
     earlier = of_block[of_block.index(found) - 1]
     page.get_by_role("button", name="Previous event of the same block").click()
     until(page, "op => window.kvarium.position().op === op + 1", earlier)
+    # A recording has no engine that could be stopped at such an event: that is said.
+    told = page.get_by_role("button", name="Break on events like this…")
+    expect(told).to_be_disabled()
+    expect(told).to_have_attribute(
+        "title", re.compile("the engine behind this session does not take commands$")
+    )
     # Nothing meets it: it is said once all is searched.
     field.fill("block:1 block:2")
     expect(page.get_by_text("Nothing in this session meets this filter.")).to_be_visible()

@@ -5,6 +5,7 @@ import { type Completion, complete, type Offer, type Offered } from '../filter/c
 import type { Field } from '../filter/filter';
 import type { Breakpoint, Hit } from '../ledger/generated/types';
 import { text } from '../text';
+import type { EventRow } from '../worker/answers/events';
 import { ask, canControl } from './engine';
 import { filterOfSame, goToEvent, selectedEvent } from './eventSteps';
 import { renderNow } from './layout';
@@ -59,14 +60,25 @@ export function typePredicate(when: string): void {
   void check(when);
 }
 
+/** What events like one have in common with it: the kind, and the block or else the request; null: a gap, no engine knows one. */
+export function predicateOf(row: EventRow): string | null {
+  const kind = filterOfSame(row, 'kind');
+  if (kind === null) return null;
+  const of = filterOfSame(row, 'block') ?? filterOfSame(row, 'request');
+  return of === null ? kind : `${kind} ${of}`;
+}
+
+/** Why the engine can't be stopped at events like one; null: it can. */
+export function whyNoBreak(row: EventRow | null): string | null {
+  if (row === null) return text.palette.why.noEvent;
+  if (!canControl.value) return text.palette.why.noControl;
+  return predicateOf(row) === null ? text.control.noKind : null;
+}
+
 /** Of what is selected: the event, else the block or the request. */
 function suggested(): string {
   const row = selectedEvent.peek();
-  if (row !== null) {
-    const parts = (['kind', 'block'] as const).map((same) => filterOfSame(row, same));
-    if (parts[1] === null) parts[1] = filterOfSame(row, 'request');
-    return parts.filter((each) => each !== null).join(' ');
-  }
+  if (row !== null) return predicateOf(row) ?? '';
   const { block, request } = selection.peek();
   return block !== null ? `block:${block}` : request !== null ? `owner:r${request}` : '';
 }

@@ -5,6 +5,7 @@ import { jumpToChange } from '../store/clock';
 import { hello, position, tell } from '../store/ledger';
 import { text } from '../text';
 import type { EventList, EventRow } from '../worker/answers/events';
+import { BreakLike } from './BreakLike';
 import { Kind, StepLink, Who } from './EventLine';
 
 const LINES = 200;
@@ -99,6 +100,7 @@ export function Biography({
                 ? text.inspector.fills(from, row.value, hello.value?.block_size ?? 0, times)
                 : text.event(row, hello.value?.block_size ?? 0)}
             </span>
+            <BreakLike row={row} byKeys />
           </div>
         ))}
         <p class="faint quiet">

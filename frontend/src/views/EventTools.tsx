@@ -2,6 +2,7 @@
 
 import { filterOfSame, type Same, selectedEvent, stepToSame } from '../store/eventSteps';
 import { text } from '../text';
+import { BreakLikeSelected } from './BreakLike';
 import { FilterField } from './FilterField';
 
 const words = text.events;
@@ -47,6 +48,7 @@ export function EventTools() {
       {SAMES.map((same) => (
         <Steps key={same} same={same} />
       ))}
+      <BreakLikeSelected />
     </div>
   );
 }

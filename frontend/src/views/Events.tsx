@@ -17,6 +17,7 @@ import { text } from '../text';
 import type { EventRow } from '../worker/answers/events';
 import { comparePlaces, type EventPlace } from '../worker/eventPage';
 import type { ListingAnswer } from '../worker/listing';
+import { BreakLike } from './BreakLike';
 import { BlockLink, Kind, StepLink, Who } from './EventLine';
 import { EventStrip } from './EventStrip';
 import { EventTools } from './EventTools';
@@ -92,6 +93,8 @@ function EventLine({
       <button type="button" class="plain goes what" tabIndex={-1} onClick={() => goToEvent(row)}>
         {text.event(row, hello.value?.block_size ?? 0)}
       </button>
+      {/* By keys an event is selected first: b, or the button above the list. */}
+      <BreakLike row={row} byKeys={false} />
     </div>
   );
 }

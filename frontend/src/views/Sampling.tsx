@@ -33,7 +33,7 @@ export function Sampling({ submit }: Pick<RequestAnswer, 'submit'>) {
         {submit === null ? (
           <span class="faint">{words.loading}</span>
         ) : submit === NOT_RECORDED ? (
-          <span class="faint">{NOT_RECORDED}</span>
+          <span class="faint">{text.tables.notRecorded}</span>
         ) : asked.length === 0 ? (
           <span class="faint">{words.defaults}</span>
         ) : (

@@ -48,6 +48,10 @@ export const control = {
   unlimited: 'as many as can be',
   slowDown: 'limit',
   fullSpeed: 'no limit',
+  like: 'Break on events like this…',
+  likeTitle: (predicate: string) => `Stop the engine, or only mark, where ${predicate}`,
+  likeShort: 'break…',
+  noKind: 'the engine does not know of gaps',
   conditions: {
     'hash:': 'a content whose hash begins so',
     'text:': 'a content, or a prompt that comes in, whose text begins so',

@@ -46,6 +46,10 @@ export const control: Whole<typeof english> = {
   unlimited: 'nhiều nhất có thể',
   slowDown: 'giới hạn',
   fullSpeed: 'không giới hạn',
+  like: 'Dừng ở sự kiện như thế này…',
+  likeTitle: (predicate) => `Cho engine dừng, hoặc chỉ đánh dấu, khi ${predicate}`,
+  likeShort: 'dừng…',
+  noKind: 'engine không biết đến khoảng mất',
   conditions: {
     'hash:': 'nội dung có hash bắt đầu như vậy',
     'text:': 'nội dung, hoặc prompt mới đến, có văn bản bắt đầu như vậy',
