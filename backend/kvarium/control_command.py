@@ -4,7 +4,7 @@ import json
 import urllib.error
 import urllib.request
 from getpass import getuser
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 from urllib.parse import quote, urlsplit
 
 import typer
@@ -12,6 +12,9 @@ import typer.core
 
 from kvarium.errors import InvalidValueError, KvariumError
 from kvarium.recording_options import AsJson, say
+
+NOT_RECORDED: Final = "not recorded"
+"""Stands for a predicate where text is not: it may quote it."""
 
 _SECONDS: Final = 15.0
 _URL: Final = "http://127.0.0.1:8642"
@@ -39,7 +42,8 @@ app = typer.Typer(
     "kvarium ctl latest slow 2                        at most two steps a second; slow off: as many as can be\n\n"
     'kvarium ctl latest break "op:evict owner:r17"    stop before the next step where that is met\n\n'
     'kvarium ctl latest break "usage>90%" --mark      only mark it in the recording\n\n'
-    "kvarium ctl latest breaks                        what is set, and how often it was met",
+    "kvarium ctl latest breaks                        what is set, and how often it was met\n\n"
+    "kvarium ctl latest break-again SESSION           set what was set in another session, as its recording has it",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -165,15 +169,16 @@ def disable(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJs
 
 @app.command()
 def breaks(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
-    """How the engine goes, and its breakpoints with how often each was met."""
+    """How the engine goes, and its breakpoints with how often each was met; without an engine, those that were recorded."""
     from kvarium import terminal
 
     asked = _Server(server)
-    told = asked.ask("GET", f"sessions/{quote(asked.find(context.obj))}/control")
+    session = asked.find(context.obj)
+    told = asked.ask("GET", f"sessions/{quote(session.id)}/{'control' if session.linked else 'breakpoints'}")
     if as_json:
         say(json.dumps(told))
         return
-    say(_how(told))
+    say(_how(told) if session.linked else _how_recorded(told))
     if told["breakpoints"]:
         rows = [
             (
@@ -181,11 +186,59 @@ def breaks(context: typer.Context, server: Server = _URL, as_json: AsJson = Fals
                 "mark" if each["mark"] else "stop",
                 "on" if each["enabled"] else "off",
                 f"{each['count']:,} of {each['hits']:,}",
-                terminal.shown(each["when"], 200),
+                terminal.shown(each["when"] or NOT_RECORDED, 200),
             )
             for each in told["breakpoints"]
         ]
         say(terminal.table(("id", "does", "is", "met", "when"), rows))
+
+
+@app.command("break-again")
+def break_again(
+    context: typer.Context,
+    recorded: Annotated[
+        str,
+        typer.Argument(
+            metavar="FROM", help="The session whose recording has them: its id, or its beginning."
+        ),
+    ],
+    server: Server = _URL,
+    as_json: AsJson = False,
+) -> None:
+    """Set what was set in another session, as its recording has it."""
+    asked = _Server(server)
+    session, source = asked.find(context.obj), asked.find(recorded)
+    found = asked.ask("GET", f"sessions/{quote(source.id)}/breakpoints")["breakpoints"]
+    path = f"sessions/{quote(session.id)}/commands"
+    made: list[dict[str, Any]] = []
+    lost: list[int] = []
+    for each in found:
+        if each["when"] is None:
+            lost.append(each["id"])
+            told = f"breakpoint {each['id']} is not set: its predicate is {NOT_RECORDED}, as text is not"
+        else:
+            args = {name: each[name] for name in ("when", "hits", "mark")}
+            number = asked.ask("POST", path, {"name": "break", "args": args})["result"]["breakpoint"]
+            if not each["enabled"]:
+                asked.ask("POST", path, {"name": "disable", "args": {"breakpoint": number}})
+            made.append({"breakpoint": number, "from": each["id"], "when": each["when"]})
+            told = f"breakpoint {number} is set, as {each['id']} was: {each['when']}"
+        # At once: another one may be refused.
+        if not as_json:
+            say(told)
+    if as_json:
+        say(json.dumps({"set": made, "not_recorded": lost}))
+    elif not found:
+        say(f"session {source.id} has no breakpoint set")
+
+
+def _how_recorded(told: dict[str, Any]) -> str:
+    count = len(told["breakpoints"])
+    return "no engine is linked; recorded: " + (
+        "no breakpoint was set"
+        if count == 0
+        else f"{count} breakpoint{'s were' if count > 1 else ' was'} set"
+    )
 
 
 def _how(told: dict[str, Any]) -> str:
@@ -206,9 +259,16 @@ def _do(
 ) -> None:
     """Ask something of the engine; ``told`` says what it answered."""
     asked = _Server(server)
-    path = f"sessions/{quote(asked.find(context.obj))}/commands"
+    path = f"sessions/{quote(asked.find(context.obj).id)}/commands"
     result = asked.ask("POST", path, {"name": name, "args": args})["result"]
     say(json.dumps(result) if as_json else told.format(**result))
+
+
+class _Session(NamedTuple):
+    """A session that a server knows, and whether its engine is linked."""
+
+    id: str
+    linked: bool
 
 
 class _Server:
@@ -237,14 +297,14 @@ class _Server:
                 f"no kvarium server answers at {self._url}: {getattr(error, 'reason', error)}"
             ) from None
 
-    def find(self, name: str) -> str:
-        """The id of the session with an engine that goes by a name."""
+    def find(self, name: str) -> _Session:
+        """The session that goes by a name; the latest is one with an engine."""
         rows = self.ask("GET", "sessions")["sessions"]
         linked = [row for row in rows if row["state"] == "live" and row.get("linked")]
         if name == "latest":
             if not linked:
                 raise KvariumError(f"no engine is connected to {self._url}")
-            return str(linked[0]["id"])
+            return _Session(str(linked[0]["id"]), True)
         found = [row for row in rows if row["id"].startswith(name)] if name else []
         if not found:
             raise KvariumError(f"no session {name[:100]!r} at {self._url}")
@@ -252,7 +312,7 @@ class _Server:
             raise KvariumError(
                 f"{len(found)} sessions at {self._url} begin with {name[:100]!r}: give more of its id"
             )
-        return str(found[0]["id"])
+        return _Session(str(found[0]["id"]), found[0] in linked)
 
 
 def _user() -> str:

@@ -13,7 +13,7 @@ from kvarium.errors import KvariumError
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Answer, Breakpoint, Health
 from kvarium_ledger.records import Control, Hit, Note
-from tests.backend.hand_engine import HandEngine, hello
+from tests.backend.hand_engine import HandEngine, hand_frames, hello, record_of
 from tests.backend.running_server import RunningServer, wait_for
 from tests.backend.server_process import ServerProcess, process
 
@@ -193,5 +193,91 @@ def test_how_an_engine_goes_is_what_it_said_last(server: RunningServer, engine: 
     assert server.http.post(f"/api{path.removesuffix('/control')}/commands", json=body).status_code == 200
 
 
+def test_what_is_set_is_read_from_the_recording_and_set_again(running: ServerProcess) -> None:
+    before = {each["id"] for each in ctl(running, "breaks")["breakpoints"]}
+    kept = ctl(running, "break", "step:1000000", "--mark", "--hits", "3")["breakpoint"]
+    off = ctl(running, "break", "op:copy cause:reset")["breakpoint"]
+    gone = ctl(running, "break", "op:copy block:7#9999")["breakpoint"]
+    ctl(running, "disable", str(off))
+    ctl(running, "unbreak", str(gone))
+    for each in before:
+        ctl(running, "unbreak", str(each))
+    with running.http() as http:
+        session = http.get("/api/sessions").json()["sessions"][0]["id"]
+
+        def recorded() -> list[tuple[object, ...]]:
+            told = http.get(f"/api/sessions/{session}/breakpoints").json()["breakpoints"]
+            names = ("id", "when", "hits", "mark", "enabled")
+            return [tuple(each[name] for name in names) for each in told]
+
+        wait_for(
+            lambda: (
+                recorded()
+                == [(kept, "step:1000000", 3, True, True), (off, "op:copy cause:reset", 1, False, False)]
+            )
+        )
+    done = kvarium("ctl", "latest", "break-again", session[:12], "--server", running.url)
+    assert done.stdout.splitlines() == [
+        f"breakpoint {gone + 1} is set, as {kept} was: step:1000000",
+        f"breakpoint {gone + 2} is set, as {off} was: op:copy cause:reset",
+    ]
+    told_now = {each["id"]: each for each in ctl(running, "breaks")["breakpoints"]}
+    assert told_now[gone + 1] | {"id": kept} == told_now[kept]
+    assert told_now[gone + 2] | {"id": off} == told_now[off]
+
+
+def test_what_was_set_is_there_when_the_engine_is_gone(server: RunningServer) -> None:
+    url = f"http://127.0.0.1:{server.port}"
+    asked: dict[str, Any] = {"time": 5, "id": "1", "asked_by": "somebody"}
+    args: dict[str, Any] = {"when": "op:evict", "hits": 2, "breakpoint": 1}
+    frames = hand_frames(2)
+    at = record_of(frames[-1]) + 1
+    with server.engine(hello()) as engine:
+        records = [
+            Control(record=at, name="break", args=args, **asked),
+            Control(
+                record=at + 1,
+                name="break",
+                args=args | {"breakpoint": 2, "when_length": 5, "when": None},
+                **asked,
+            ),
+            Control(
+                record=at + 2, name="break", args={"when": "op:evcit"}, error="no such operation", **asked
+            ),
+            Note(
+                record=at + 3, time=6, text="breakpoint 1: op:evict", hit=Hit(breakpoint=1, step=0, count=4)
+            ),
+        ]
+        engine.send([*frames, *(codec.seal(record) for record in records)])
+        engine.wait_acked(at + 3)
+        engine.bye()
+        session = engine.hello.session
+    path = f"/sessions/{session}/breakpoints"
+    first, second = server.get(path)["breakpoints"]
+    assert first == {
+        "id": 1,
+        "when": "op:evict",
+        "hits": 2,
+        "mark": False,
+        "enabled": True,
+        "count": 4,
+        "asked_by": "somebody",
+    }
+    assert (second["id"], second["when"], second["count"]) == (2, None, 0)
+    wait_for(lambda: server.http.get(f"/api/sessions/{session}/control").status_code == 409)
+    lines = kvarium("ctl", session, "breaks", "--server", url).stdout.splitlines()
+    assert lines[0] == "no engine is linked; recorded: 2 breakpoints were set"
+    assert [line.split()[0] for line in lines[-2:]] == ["1", "2"]
+    assert lines[-1].endswith("not recorded")
+    with server.engine(hello()) as engine:
+        engine.answer = lambda command: Answer(id=command.id, result={"breakpoint": 8, "step": 0})
+        done = kvarium("ctl", engine.hello.session, "break-again", session, "--server", url)
+        assert done.stdout.splitlines() == [
+            "breakpoint 8 is set, as 1 was: op:evict",
+            "breakpoint 2 is not set: its predicate is not recorded, as text is not",
+        ]
+
+
 def test_an_unknown_session_has_no_control(server: RunningServer, tmp_path: Path) -> None:
-    assert server.http.get("/api/sessions/nobody/control").status_code == 404
+    for what in ("control", "breakpoints"):
+        assert server.http.get(f"/api/sessions/nobody/{what}").status_code == 404

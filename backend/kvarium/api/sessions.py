@@ -16,6 +16,7 @@ from kvarium.api.context import JSON, HubDependency, only_read, place_of
 from kvarium.api.numbers import IN_DIGITS, ListedNumber, Number, PathU32
 from kvarium.errors import DamagedRecordingError, OutOfRangeError, UnknownSessionError
 from kvarium.hub import Hub, what_to_do
+from kvarium.recording.breakpoints import read_breakpoints
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import explain
 from kvarium.recording.notes import newest_note, read_landmarks
@@ -228,6 +229,16 @@ async def landmarks(
 async def requests(session: SessionId, hub: HubDependency) -> Response:
     """Requests, in the order of submission."""
     return JSON({"requests": await read_of(hub, session, Reader.requests)})
+
+
+@router.get("/sessions/{session}/breakpoints")
+async def breakpoints(session: SessionId, hub: HubDependency) -> Response:
+    """The breakpoints as the recording has them, whether or not its engine is still there; it is read for that as a whole.
+
+    Each has ``id``, ``when`` (null: not recorded), ``hits``, ``mark``, ``enabled``, ``count`` (when that was told last) and
+    ``asked_by``.
+    """
+    return JSON({"breakpoints": await read_of(hub, session, read_breakpoints)})
 
 
 @router.get("/sessions/{session}/contents")
