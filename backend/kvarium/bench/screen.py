@@ -84,14 +84,13 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
 
 
 def _live(blocks: int, seconds: float, note: Note) -> dict[str, Any]:
-    from kvarium.bench.live import live, step_ms_for
+    from kvarium.bench.live import live
     from kvarium.bench.watched_page import see
 
-    step_ms = step_ms_for(OPERATIONS_PER_S, blocks)
-    note(f"live: {blocks:,} blocks, a step each {step_ms:g} ms")
+    note(f"live: {blocks:,} blocks")
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
-        live(blocks, step_ms, Path(folder)) as session,
+        live(blocks, OPERATIONS_PER_S, Path(folder)) as session,
     ):
         seen = see(session, blocks, seconds)
     note(_line(seen._asdict()))
@@ -119,12 +118,12 @@ def _recorded(size: Size, note: Note) -> dict[str, Any]:
 
 
 def _memory(minutes: float) -> list[float]:
-    from kvarium.bench.live import live, step_ms_for
+    from kvarium.bench.live import live
     from kvarium.bench.watched_page import heaps_over
 
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
-        live(_MEMORY_BLOCKS, step_ms_for(OPERATIONS_PER_S, _MEMORY_BLOCKS), Path(folder)) as session,
+        live(_MEMORY_BLOCKS, OPERATIONS_PER_S, Path(folder)) as session,
     ):
         return [round(held / 1e6, 1) for held in heaps_over(session, minutes)]
 

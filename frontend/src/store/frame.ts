@@ -4,14 +4,14 @@
  *     gate ─ open ─→ take what the worker said (signals) ─→ painters ─→ the document, in a microtask ─→ the screen
  *       └─ closed: a slow map is not drawn in this frame, so what is shown stays as it is, all of it
  *
- * So whatever a frame shows, by hand or in the document, is of one step. There are two exceptions. Where the reader moves the
- * view, each place is waited for, so its picture comes first and the lists beside it in the frames after (`ledger.ts`). And the
- * curves of the timeline, which tell of hundreds of steps, are drawn in the frame after that of the step that is their last.
+ * So whatever a frame shows of a view is of one step, and each part of the page shows one step wholly. What stands beside the
+ * picture may follow in the frames after it, a part a frame (`rota.ts`): where the reader moves the view, as each place is
+ * waited for, and where all at once would keep the page from anything else for too long.
  */
 
 /**
  * Draws, unless the gate is closed for what is costly; returns true when it wants to draw again in the next frame. `full`: this
- * frame has a new view to show, so that what can wait for the next one should.
+ * frame has something of a view to show, so that what can wait for the next one should.
  */
 export type Painter = (now: number, open: boolean, full: boolean) => boolean;
 
@@ -25,9 +25,11 @@ let gate: ((now: number) => boolean) | null = null;
 function run(now: number): void {
   pending = false;
   const open = gate === null || gate(now);
-  for (const callback of soon.splice(0)) callback();
-  const full = open && before.length > 0;
+  // What is asked for by one of these is for the next frame.
+  const due = soon.splice(0);
+  const full = due.length > 0 || (open && before.length > 0);
   if (open) for (const callback of before.splice(0)) callback();
+  for (const callback of due) callback();
   let again = before.length > 0 || soon.length > 0;
   for (const painter of painters) again = painter(now, open, full) || again;
   for (const callback of after.splice(0)) callback();

@@ -36,10 +36,11 @@ import type { Colouring, Shading } from '../worker/shades';
 import type { Wish } from '../worker/source';
 import type { TreeWants } from '../worker/tree/tree';
 import { recording } from './embedded';
-import { afterFrame, beforeFrame, inNextFrame, reducedMotion } from './frame';
+import { afterFrame, beforeFrame, reducedMotion } from './frame';
 import { startLedgerWorker } from './ledger-worker';
 import { picture } from './picture';
 import { selection } from './selection';
+import { type Part, Showing } from './showing';
 
 const NOWHERE: Position = {
   mode: 'at',
@@ -78,6 +79,8 @@ export const notice = signal<Notice | null>(null);
 export const failure = signal<string | null>(null);
 export const tables = signal<TablesAnswer | null>(null);
 export const queue = signal<QueueAnswer | null>(null);
+/** Its head: the block that goes next, at the step of the map, which frames it. */
+export const nextToGo = signal<number | null>(null);
 /** In place of {@link queue} where memory is contiguous. */
 export const runs = signal<RunsAnswer | null>(null);
 export const scheduler = signal<SchedulerAnswer | null>(null);
@@ -201,83 +204,62 @@ function showPicture(view: View): void {
     light.value = view.light;
   link.value = view.link;
   notice.value = view.notice;
-  // The map frames the head of the queue.
-  take(queue, view.queue);
-  take(runs, view.runs);
+  if (view.queue !== null) nextToGo.value = view.queue.head[0] ?? null;
   marked.value = view.marked;
 }
 
-function showTables(view: View): void {
-  take(tables, view.tables);
-}
+const PICTURE: Part<View> = { has: () => true, show: showPicture };
 
-function showLists(view: View): void {
-  if (!isAlike(health.value, view.health)) health.value = view.health;
-  if (!isAlike(status.value, view.status)) status.value = view.status;
-  if (view.status?.recording_bytes) stored.value = view.status.recording_bytes;
-  gaps.value = view.gaps;
-  ending.value = view.ending;
-  lag.value = view.lag;
-  take(scheduler, view.scheduler);
-  take(events, view.events);
-  take(tree, view.tree);
-  block.value = view.block;
-  request.value = view.request;
-  if (view.requests !== null && (view.requests.length > 0 || requests.value.size > 0)) {
-    requests.value = new Map(
-      view.requests.filter((each) => each !== null).map((each) => [each.request, each]),
-    );
-  }
-  token.value = view.token;
-  take(inside, view.rectangle);
-  take(series, view.series);
-  take(landmarks, view.landmarks);
-  take(notes, view.notes);
-  take(lanes, view.lanes);
-  take(overview, view.overview);
-}
+const TABLES: Part<View> = {
+  has: (view) => view.tables !== null,
+  show: (view) => take(tables, view.tables),
+};
 
-/** The view that came and is not shown yet. */
-let next: View | null = null;
-/** What of the last one is still to be shown, a part a frame. */
-let rest: (() => void)[] = [];
+const LISTS: Part<View> = {
+  has: () => true,
+  show(view) {
+    if (!isAlike(health.value, view.health)) health.value = view.health;
+    if (!isAlike(status.value, view.status)) status.value = view.status;
+    if (view.status?.recording_bytes) stored.value = view.status.recording_bytes;
+    gaps.value = view.gaps;
+    ending.value = view.ending;
+    lag.value = view.lag;
+    take(queue, view.queue);
+    take(runs, view.runs);
+    take(scheduler, view.scheduler);
+    take(events, view.events);
+    take(tree, view.tree);
+    block.value = view.block;
+    request.value = view.request;
+    if (view.requests !== null && (view.requests.length > 0 || requests.value.size > 0)) {
+      requests.value = new Map(
+        view.requests.filter((each) => each !== null).map((each) => [each.request, each]),
+      );
+    }
+    token.value = view.token;
+    take(inside, view.rectangle);
+  },
+};
 
-/** ms between two lists of a view that is moved on and on: nobody reads ten of them a second. */
-const LISTS_INTERVAL = 200;
-let listsShown = Number.NEGATIVE_INFINITY;
-/** The newest view, whose lists wait for that. */
-let waiting: View | null = null;
-let waitingFor: ReturnType<typeof setTimeout> | undefined;
-
-/**
- * Whoever moves the view waits for its picture: that comes first, and what stands beside it in the two frames after, while it is
- * dragged five times a second. Otherwise all is of one step.
- */
-function show(view: View): void {
-  const whole = waiting === null ? view : laidOver(waiting, view);
-  waiting = null;
-  clearTimeout(waitingFor);
-  const isMoved = view.position.mode === 'at' && view.map !== null;
-  batch(() => {
-    showPicture(view);
-    if (isMoved) return;
-    showTables(whole);
-    showLists(whole);
-  });
-  if (isMoved) {
-    waiting = whole;
-    const left = listsShown + LISTS_INTERVAL - performance.now();
-    if (left <= 0) showWaiting();
-    else waitingFor = setTimeout(showWaiting, left);
-  }
-  afterFrame(() => tell({ kind: 'credit' }));
-}
+const CURVES: Part<View> = {
+  has: ({ series, landmarks, notes, lanes, overview }) =>
+    [series, landmarks, notes, lanes, overview].some((each) => each !== null),
+  show(view) {
+    take(series, view.series);
+    take(landmarks, view.landmarks);
+    take(notes, view.notes);
+    take(lanes, view.lanes);
+    take(overview, view.overview);
+  },
+};
 
 /** A view says nothing of a list that is as it was: then it is as in the view before, which was not shown. */
 function laidOver(before: View, view: View): View {
   return {
     ...view,
     tables: view.tables ?? before.tables,
+    queue: view.queue ?? before.queue,
+    runs: view.runs ?? before.runs,
     scheduler: view.scheduler ?? before.scheduler,
     events: view.events ?? before.events,
     tree: view.tree ?? before.tree,
@@ -291,38 +273,28 @@ function laidOver(before: View, view: View): View {
   };
 }
 
-function showWaiting(): void {
-  const view = waiting;
-  if (view === null) return;
-  waiting = null;
-  listsShown = performance.now();
-  rest = [() => showTables(view), () => showLists(view)];
-  inNextFrame(showRest);
-}
+const showing = new Showing<View>(PICTURE, [TABLES, LISTS, CURVES], laidOver, ({ position, map }) => {
+  return position.mode === 'at' && map !== null;
+});
 
-function showRest(): void {
-  batch(rest.shift() ?? (() => {}));
-  if (rest.length > 0) inNextFrame(showRest);
-}
+/** The view that came and is not shown yet. */
+let next: View | null = null;
 
 function showNext(): void {
-  // One after the other: a view that came early waits for the lists of the one before.
-  if (rest.length > 0) {
-    beforeFrame(showNext);
-    return;
-  }
   const view = next;
   next = null;
   if (view === null) return;
-  if (openSession !== null) show(view);
-  else tell({ kind: 'credit' });
+  if (openSession !== null) {
+    showing.show(view);
+    afterFrame(() => tell({ kind: 'credit' }));
+  } else tell({ kind: 'credit' });
 }
 
 /** Once all that the worker said is on the screen. */
 export function whenDrawn(): Promise<void> {
   return new Promise((resolve) => {
     const look = (): void => {
-      if (next === null && rest.length === 0 && waiting === null) requestAnimationFrame(() => resolve());
+      if (next === null && showing.isWhole) requestAnimationFrame(() => resolve());
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);
@@ -372,8 +344,7 @@ effect(() => {
 });
 
 function forget(): void {
-  rest = [];
-  waiting = null;
+  showing.forget();
   hello.value = null;
   failure.value = null;
   position.value = NOWHERE;
@@ -386,6 +357,7 @@ function forget(): void {
     lag,
     tables,
     queue,
+    nextToGo,
     runs,
     scheduler,
     events,

@@ -224,3 +224,16 @@ export class Picture {
 
 export const picture = new Picture();
 export const wordOf: WordOf = (block) => picture.wordOf(block);
+
+/** The words of blocks as they are when they are first asked for: for who shows a step that the picture may have left. */
+export function heldWords(): WordOf {
+  const held = new Map<number, number>();
+  return (block) => {
+    let word = held.get(block);
+    if (word === undefined) {
+      word = wordOf(block);
+      held.set(block, word);
+    }
+    return word;
+  };
+}

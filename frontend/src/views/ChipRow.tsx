@@ -1,8 +1,8 @@
 /** The blocks of one sequence as chips, wherever a sequence is told of. */
 
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { hello } from '../store/ledger';
-import { wordOf } from '../store/picture';
+import { heldWords } from '../store/picture';
 import { hover, hoverBlock, selectBlock, selection } from '../store/selection';
 import { palette } from '../store/theme';
 import { ChipSheet } from './ChipSheet';
@@ -38,6 +38,7 @@ export function ChipRow({ blocks, copies, lines }: Props) {
       sheet.current?.close();
     };
   }, []);
+  const wordOf = useMemo(heldWords, [blocks]);
   const chip = chipWidth(hello.value?.num_blocks ?? 0);
   const perLine = chipsPerLine(width, chip);
   const slots = elide(blocks, perLine, lines);

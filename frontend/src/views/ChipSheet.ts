@@ -12,7 +12,8 @@ import { pixelRatio, pointIn, zoom } from '../store/scale';
 import { text } from '../text';
 import type { CopyMade } from '../worker/operation';
 import { countOf, filledOf, type WordOf } from '../worker/word';
-import { CHIP_KINDS, type ChipGrounds, type ChipKind, chipGrounds } from './chipGrounds';
+import { type ChipGrounds, chipGrounds } from './chipGrounds';
+import { ChipPixels, type Look } from './chipPixels';
 import { CHIP_GAP, CHIP_HEIGHT, CHIP_LINE, placesOf, type Slot, slotAt } from './chips';
 import type { Palette } from './palette';
 
@@ -60,20 +61,6 @@ export function chipsIn(element: Element): ShownChip[] {
   return [...sheets].flatMap((sheet) => sheet.shown()).filter(isIn);
 }
 
-/** A chip as it is to be seen; its place is its corner, in device pixels. */
-interface Look {
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly label: string;
-  /** null: words, or a place without a block, on no ground. */
-  readonly kind: ChipKind | null;
-  /** Device pixels of the ground that are full. */
-  readonly filled: number;
-  readonly count: number;
-  readonly framed: 'hot' | 'target' | 'source' | null;
-}
-
 function isSame(a: Look, b: Look): boolean {
   return (
     a.label === b.label &&
@@ -88,6 +75,7 @@ function isSame(a: Look, b: Look): boolean {
 /** Only chips that look otherwise than they did are drawn: of a hundred a step fills some five further. */
 export class ChipSheet {
   private readonly context: CanvasRenderingContext2D;
+  private pixels = new ChipPixels(1, 1);
   /** What is on the canvas. */
   private looks = new Map<number, Look>();
   /** For which size and colours. */
@@ -108,9 +96,9 @@ export class ChipSheet {
   draw(tables: readonly ChipTable[], marks: ChipMarks, width: number, height: number): void {
     this.tables = tables;
     this.marks = marks;
-    const { canvas, context } = this;
+    const { canvas } = this;
     const ratio = pixelRatio();
-    const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+    const [w, h] = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))];
     const grounds = chipGrounds(marks.chip - CHIP_GAP, ratio, marks.palette);
     const drawn = [w, h, ratio, marks.chip, marks.palette.bg].join();
     if (drawn !== this.drawn) {
@@ -120,14 +108,16 @@ export class ChipSheet {
       canvas.height = h;
       canvas.style.width = `${w / ratio}px`;
       canvas.style.height = `${h / ratio}px`;
+      this.pixels = new ChipPixels(w, h);
     }
     const before = this.looks;
     const looks = looksOf(tables, marks, grounds, ratio, height);
     this.looks = looks;
     const changed = othersThan(before, looks);
     const gone = othersThan(looks, before);
-    for (const { x, y, width: wide } of gone) context.clearRect(x, y, wide, grounds.height);
-    if (changed.length > 0) paint(context, changed, marks.palette, grounds, ratio);
+    for (const { x, y, width: wide } of gone) this.pixels.clear(x, y, wide, grounds.height);
+    for (const look of changed) this.pixels.draw(look, grounds, marks.palette);
+    this.pixels.show(this.context);
   }
 
   /** What is under a pointer; null: no chip. */
@@ -224,44 +214,4 @@ function lookOf(
           ? 'source'
           : null,
   };
-}
-
-function paint(
-  context: CanvasRenderingContext2D,
-  looks: readonly Look[],
-  palette: Palette,
-  grounds: ChipGrounds,
-  ratio: number,
-): void {
-  const { image, height } = grounds;
-  context.textBaseline = 'alphabetic';
-  context.textAlign = 'left';
-  context.font = grounds.font;
-  for (const { x, y, width, label, kind, filled, count, framed } of looks) {
-    if (kind !== null) {
-      const ground = 2 * CHIP_KINDS.indexOf(kind) * height;
-      if (filled > 0) context.drawImage(image, 0, ground + height, filled, height, x, y, filled, height);
-      const rest = width - filled;
-      if (rest > 0) context.drawImage(image, filled, ground, rest, height, x + filled, y, rest, height);
-    }
-    context.fillStyle = kind === null ? palette.faint : palette[`chip-${kind}-text`];
-    const inset = count > 1 ? 3 * ratio : (width - label.length * grounds.digit) / 2;
-    context.fillText(label, Math.round(x + inset), y + Math.round(12.5 * ratio));
-    if (framed === null) continue;
-    const line = Math.max(1, Math.round(1.5 * ratio));
-    context.strokeStyle = framed === 'hot' ? palette.accent : palette['chip-copy-text'];
-    context.lineWidth = line;
-    context.setLineDash(framed === 'source' ? [3 * ratio, 2 * ratio] : []);
-    context.beginPath();
-    context.roundRect(x + line / 2, y + line / 2, width - line, height - line, 2.5 * ratio);
-    context.stroke();
-  }
-  context.font = grounds.small;
-  context.fillStyle = palette['s-shared'];
-  for (const { x, y, width, count } of looks) {
-    if (count < 2) continue;
-    const told = String(count);
-    const left = x + width - 2 * ratio - told.length * grounds.smallDigit;
-    context.fillText(told, Math.round(left), y + Math.round(7.5 * ratio));
-  }
 }

@@ -1,5 +1,6 @@
 /** The free queue, head to tail: who goes next, and what it would lose. */
 
+import { useMemo } from 'preact/hooks';
 import { NONE } from '../ledger/generated/constants';
 import { hello, queue } from '../store/ledger';
 import { picture } from '../store/picture';
@@ -9,21 +10,22 @@ import { QueueMoves } from './QueueMoves';
 import { type Chip, digitsOf, QueueRow, useFits } from './QueueRow';
 import { Splitter } from './Splitter';
 
+function chipOf(block: number, isNext: boolean): Chip {
+  const looks = [isNext && 'next', hasContent(picture.wordOf(block)) && 'cached'];
+  return { first: block, last: block, label: String(block), looks };
+}
+
 export function FreeQueue() {
   const width = Math.max(36, 12 + 7 * digitsOf(hello.value?.num_blocks));
   const { row, fits } = useFits(width);
   const answer = queue.value;
   const order = hello.value?.config?.free_order;
-  const head = answer === null ? [] : Array.from(answer.head.subarray(0, fits));
-  const next = head[0];
-  const chips = head.map(
-    (block, i): Chip => ({
-      first: block,
-      last: block,
-      label: String(block),
-      looks: [i === 0 && 'next', hasContent(picture.wordOf(block)) && 'cached'],
-    }),
+  // Whoever points somewhere finds the words that they had at this step.
+  const chips = useMemo(
+    () => Array.from(answer?.head.subarray(0, fits) ?? [], (block, i): Chip => chipOf(block, i === 0)),
+    [answer, fits],
   );
+  const next = chips[0]?.first;
   return (
     <section class="queue" aria-label={text.panels.queue}>
       <div class="head">

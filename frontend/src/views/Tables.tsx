@@ -1,11 +1,11 @@
 /** Block tables: a row a sequence, its blocks as chips in the order of their positions; a row a request without blocks. */
 
 import { effect, signal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NONE } from '../ledger/generated/constants';
 import { takesPrompts } from '../store/engine';
 import { hello, tables, wantTables } from '../store/ledger';
-import { wordOf } from '../store/picture';
+import { heldWords } from '../store/picture';
 import { allRows, rowOrder, rowState, rowsDescend, rowWords } from '../store/rows';
 import {
   hover,
@@ -88,6 +88,7 @@ export function Tables() {
     return () => observer.disconnect();
   }, []);
   const answer = tables.value;
+  const ownWord = useMemo(heldWords, [answer]);
   const count = answer?.sequences.length ?? 0;
   const chip = chipWidth(hello.value?.num_blocks ?? 0);
   const lineOf = (depth: number): number => chipsPerLine(width - 2 * LEFT - indentOf(depth), chip);
@@ -183,7 +184,7 @@ export function Tables() {
       return { slots, left, top: top + TOP - reach.current, perLine, copies: row.copies };
     });
     const present = shown.flatMap(({ row }) => row.copied);
-    const marks = { chip, wordOf, hot, present, palette: palette.peek() };
+    const marks = { chip, wordOf: ownWord, hot, present, palette: palette.peek() };
     sheet.current.draw(chips, marks, width, room + 2 * MARGIN);
   };
   useLayoutEffect(() => draw.current());
@@ -248,7 +249,7 @@ export function Tables() {
         if (block !== null) hoverBlock(block);
         else hoverSequence(row);
         if (target !== null)
-          target.title = slot === null ? '' : titleOf(slot, wordOf, hello.value?.block_size ?? 1);
+          target.title = slot === null ? '' : titleOf(slot, ownWord, hello.value?.block_size ?? 1);
       }}
       onPointerLeave={() => hoverBlock(null)}
     >

@@ -1,7 +1,8 @@
-/** The grounds of chips of one size, made once for a look of the page, in device pixels: for each kind an empty and a full one. */
+/** What all chips of one size are made of, made once for a look of the page, in device pixels: their grounds, and their words. */
 
 import { CHIP_HEIGHT } from './chips';
 import { MONO } from './fonts';
+import { Glyphs } from './glyphs';
 import type { Palette } from './palette';
 
 export const CHIP_KINDS = ['active', 'shared', 'copy'] as const;
@@ -14,17 +15,16 @@ const BENT = 7;
 const BARS = { active: 's-active', shared: 's-shared', copy: 'warn' } as const;
 
 export interface ChipGrounds {
-  /** Below one another: active empty, active full, shared empty, … */
-  readonly image: ImageBitmap;
+  /** Of each kind, as a canvas has them. */
+  readonly empty: Readonly<Record<ChipKind, Uint32Array>>;
+  readonly full: Readonly<Record<ChipKind, Uint32Array>>;
   /** Device pixels of a chip. */
   readonly width: number;
   readonly height: number;
-  readonly font: string;
-  /** Of the ref count. */
-  readonly small: string;
-  /** Device pixels of a digit of the two. */
-  readonly digit: number;
-  readonly smallDigit: number;
+  readonly ratio: number;
+  readonly words: Glyphs;
+  /** The ref count's. */
+  readonly counts: Glyphs;
 }
 
 let last: { of: string; grounds: ChipGrounds } | null = null;
@@ -38,36 +38,41 @@ export function chipGrounds(width: number, ratio: number, palette: Palette): Chi
 
 function make(width: number, ratio: number, palette: Palette): ChipGrounds {
   const height = Math.round(CHIP_HEIGHT * ratio);
-  const canvas = new OffscreenCanvas(width, height * 2 * CHIP_KINDS.length);
-  const context = canvas.getContext('2d')!;
-  CHIP_KINDS.forEach((kind, i) => {
-    for (const isFull of [false, true]) {
-      context.save();
-      context.translate(0, height * (2 * i + (isFull ? 1 : 0)));
+  const canvas = new OffscreenCanvas(width, height);
+  const context = canvas.getContext('2d', { willReadFrequently: true })!;
+  const draw = (kind: ChipKind, isFull: boolean): Uint32Array => {
+    context.save();
+    context.clearRect(0, 0, width, height);
+    context.beginPath();
+    context.roundRect(0, 0, width, height, CORNER * ratio);
+    context.clip();
+    context.fillStyle = palette[`chip-${kind}`];
+    context.fillRect(0, 0, width, height);
+    context.fillStyle = palette[BARS[kind]];
+    const bar = Math.max(1, Math.round(BAR * ratio));
+    if (isFull) context.fillRect(0, height - bar, width, bar);
+    if (kind === 'copy') {
       context.beginPath();
-      context.roundRect(0, 0, width, height, CORNER * ratio);
-      context.clip();
-      context.fillStyle = palette[`chip-${kind}`];
-      context.fillRect(0, 0, width, height);
-      context.fillStyle = palette[BARS[kind]];
-      const bar = Math.max(1, Math.round(BAR * ratio));
-      if (isFull) context.fillRect(0, height - bar, width, bar);
-      if (kind === 'copy') {
-        context.beginPath();
-        context.moveTo(width - BENT * ratio, 0);
-        context.lineTo(width, 0);
-        context.lineTo(width, BENT * ratio);
-        context.fill();
-      }
-      context.restore();
+      context.moveTo(width - BENT * ratio, 0);
+      context.lineTo(width, 0);
+      context.lineTo(width, BENT * ratio);
+      context.fill();
     }
-  });
-  const [font, small] = [11, 8].map((size) => `${size * ratio}px ${MONO}`) as [string, string];
-  const widthOf = (face: string): number => {
-    context.font = face;
-    return context.measureText('0').width;
+    context.restore();
+    return new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
   };
-  const digit = widthOf(font);
-  const smallDigit = widthOf(small);
-  return { image: canvas.transferToImageBitmap(), width, height, font, small, digit, smallDigit };
+  const all = (isFull: boolean): Record<ChipKind, Uint32Array> => ({
+    active: draw('active', isFull),
+    shared: draw('shared', isFull),
+    copy: draw('copy', isFull),
+  });
+  return {
+    empty: all(false),
+    full: all(true),
+    width,
+    height,
+    ratio,
+    words: new Glyphs(11 * ratio, MONO),
+    counts: new Glyphs(8 * ratio, MONO),
+  };
 }

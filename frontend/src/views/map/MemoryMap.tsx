@@ -3,7 +3,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { lit } from '../../store/colouring';
 import { addPainter, invalidate, setGate } from '../../store/frame';
-import { hello, light, marked, position, queue, shading, tables } from '../../store/ledger';
+import { hello, light, marked, nextToGo, position, shading, tables } from '../../store/ledger';
 import { picture } from '../../store/picture';
 import { markRectangle, rectangle } from '../../store/rectangle';
 import { pixelRatio, pointIn } from '../../store/scale';
@@ -123,12 +123,11 @@ export function MemoryMap() {
     const observer = new ResizeObserver(resize);
     observer.observe(holder);
     setGate((now) => pace.frame(now));
-    const stop = addPainter((now, open) => {
+    const stop = addPainter((now, open, full) => {
       if (renderer === null) return false;
       if (camera.count !== picture.size) camera.resize(camera.width, camera.height, picture.size);
       // While another picture is on its way, this one rests: to draw it takes a machine without a GPU from what is waited for.
       const glowing = picture.glowing && !position.peek().moving;
-      if (glowing) picture.tick(performance.now());
       if (picture.orderVersion !== orderVersion) {
         orderVersion = picture.orderVersion;
         repoint();
@@ -136,7 +135,7 @@ export function MemoryMap() {
       const { block } = selection.peek();
       const pointed = hover.peek();
       const row = tables.peek()?.rows.find((each) => each.sequence === pointed.sequence);
-      const next = queue.peek()?.head[0] ?? null;
+      const next = nextToGo.peek();
       const look = [
         picture.version,
         camera.scale,
@@ -153,14 +152,16 @@ export function MemoryMap() {
       ].join();
       const isSame = look === drawn && colours() === drawnIn;
       if (isSame && !glowing && !stale) return false;
-      if (!open) return true;
-      pace.drew(now);
-      stale = false;
       const { record, step, target, moving } = position.peek();
       const { colour, record: lit } = light.peek();
       const settled = target === null && !moving;
       const verified = colour === 'green' && lit === record;
       const of = [record, step, next, settled, verified].join();
+      // What only loses glow leaves a frame to what else is to be shown in it.
+      if (!open || (full && isSame && !stale && of === shownOf)) return true;
+      if (glowing) picture.tick(performance.now());
+      pace.drew(now);
+      stale = false;
       if (shown === null || of !== shownOf) shown = { record, step, next, settled, verified, frame: now };
       shownOf = of;
       renderer.draw(scene());

@@ -78,6 +78,8 @@ export class Raster {
   private plain = new Uint32Array(0);
   private full = new Uint32Array(0);
   private empty = new Uint32Array(0);
+  /** For each pixel of these three: on the way to what glows, by 0 to 256; made when it is asked for. */
+  private readonly glowing = new Map<number, Uint32Array>();
   private ground = 0;
   private fresh = 0;
   private amount = 0;
@@ -132,6 +134,7 @@ export class Raster {
     this.ground = meanOf(4 * widen(rgb(bg)));
     this.fresh = meanOf(4 * widen(rgb(fresh)));
     this.wideGround = widen(rgb(bg));
+    this.glowing.clear();
     if (colours === this.colours) return;
     this.colours = colours;
     this.plain = colours.pixels.slice();
@@ -221,7 +224,7 @@ export class Raster {
     right: number,
     isBar: boolean,
   ): boolean {
-    const { picture, camera, column, pixels, plain, ground } = this;
+    const { picture, camera, column, pixels, plain, ground, inside, ring: rings } = this;
     const { shift, mask } = this.colours;
     const first = row * camera.grid.columns;
     const start = y * this.width;
@@ -243,13 +246,17 @@ export class Raster {
         continue;
       }
       if (glow > 0) isPlain = false;
-      let colour = 0;
-      let shown = -1;
+      const word = picture.words[block]!;
+      const place = this.colours.place(word);
+      // How full it is says nothing where nobody holds it.
+      const filled = isBar && classOf(word) >= 2 ? filledOf(word) : 0;
+      const until = this.edge * filled;
+      const most = (glow / 255) * this.amount * 256;
+      const before = this.glowingOf((filled > 0 ? this.full : plain)[place]!);
+      const behind = this.glowingOf((filled > 0 ? this.empty : plain)[place]!);
       for (; x < end; x++) {
-        const lit = Math.max(ring, this.ring[x]!);
-        if (isBar || lit !== shown) colour = this.cellPixel(x, lit, block, glow, isBar);
-        shown = lit;
-        pixels[start + x] = colour;
+        const lit = Math.max(ring, rings[x]!);
+        pixels[start + x] = (inside[x]! < until ? before : behind)[Math.round(most * lit)]!;
       }
     }
     return isPlain;
@@ -262,16 +269,14 @@ export class Raster {
     return Math.max(scale < 9 ? 0.85 : 0.24, Math.min(1, 1.1 - (6 * rim) / scale));
   }
 
-  private cellPixel(x: number, ring: number, block: number, glow: number, isBar: boolean): number {
-    const { edge, fresh } = this;
-    const word = this.picture.words[block]!;
-    const place = this.colours.place(word);
-    let colour = this.plain[place]!;
-    // How full it is says nothing where nobody holds it.
-    const filled = isBar && classOf(word) >= 2 ? filledOf(word) : 0;
-    if (filled > 0) colour = (this.inside[x]! < edge * filled ? this.full : this.empty)[place]!;
-    if (glow === 0) return colour;
-    return mixed(colour, fresh, Math.round((glow / 255) * this.amount * ring * 256));
+  /** What is between a pixel and one that glows, by 0 to 256. */
+  private glowingOf(colour: number): Uint32Array {
+    let found = this.glowing.get(colour);
+    if (found === undefined) {
+      found = Uint32Array.from({ length: 257 }, (_, part) => mixed(colour, this.fresh, part));
+      this.glowing.set(colour, found);
+    }
+    return found;
   }
 
   // -- crowd ----------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ import { text } from '../../text';
 import type { LanesAnswer } from '../../worker/lanes';
 import { Splitter } from '../Splitter';
 import { Compare } from './Compare';
+import { Curves } from './curves';
 import { drawTimeline, layoutFor, ROW, rowsTop } from './draw';
 import { Head } from './Head';
 import { Minimap } from './Minimap';
@@ -88,6 +89,7 @@ export function Timeline() {
     const surface = canvas.current!;
     const context = surface.getContext('2d')!;
     const playhead = new Playhead(heads.current!);
+    const curves = new Curves();
     let drawn = '';
     let headDrawn = '';
     const dataNow = () => ({
@@ -117,19 +119,20 @@ export function Timeline() {
       if (buckets === null) return;
       const colours = palette.peek();
       const place = { window: windowNow(), layout: layout.peek(), palette: colours };
-      drawTimeline(context, {
+      const scene = {
         ...place,
         buckets,
         usable: usable.peek(),
         listed: listed ?? [],
         lastStep: lastStep.peek(),
-      });
+      };
+      curves.draw(context, scene, ratio);
+      drawTimeline(context, scene);
       drawMarked(context, marks.peek(), place);
       if (requests !== null) drawRows(context, { ...place, lanes: requests, selected: selectedRequest() });
       if (whole !== null) drawMinimap(context, whole, place.layout, colours, usable.peek());
     };
-    let isPutOff = false;
-    const stop = addPainter((_, __, full) => {
+    const stop = addPainter(() => {
       const { target, within } = position.peek();
       const now = dataNow();
       const buckets = now.series;
@@ -144,12 +147,7 @@ export function Timeline() {
       const isNew =
         look !== drawn ||
         (Object.keys(now) as (keyof typeof now)[]).some((each) => now[each] !== drawnOf[each]);
-      if (isNew && full && !isPutOff) {
-        isPutOff = true;
-        return true;
-      }
       if (isNew) {
-        isPutOff = false;
         drawn = look;
         drawnOf = now;
         drawAll();

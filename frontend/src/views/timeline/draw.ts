@@ -44,7 +44,7 @@ export function layoutFor(width: number, height: number): Layout {
 }
 
 /** CSS pixels between use, tokens, hit rate and rows. */
-const GAP = 6;
+export const GAP = 6;
 
 /** Where the rows of requests begin. */
 export function rowsTop({ flag, marks, use, tokens, hits }: Layout): number {
@@ -93,6 +93,7 @@ export interface TimelineScene {
   readonly lastStep: number;
 }
 
+/** What is drawn over the curves (`curves.ts`): words, what is not known, and marks of a shape. */
 export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineScene): void {
   const { layout, palette } = scene;
   const top = layout.flag;
@@ -107,10 +108,8 @@ export function drawTimeline(context: CanvasRenderingContext2D, scene: TimelineS
   context.fillText(text.timeline.tokens, 12, tokensTop + layout.tokens / 2);
   context.font = `10px ${MONO}`;
   context.fillText(text.timeline.hitRate, 12, hitsTop + layout.hits / 2);
-  drawUse(context, scene, useTop);
-  drawTokens(context, scene, tokensTop);
-  drawHits(context, scene, hitsTop);
-  drawMarks(context, scene, top);
+  if (scene.buckets.filling) drawFilling(context, scene, useTop);
+  drawPreempted(context, scene, top);
   drawListed(context, scene.listed, scene.window, layout, palette);
   drawAxis(context, scene, bottomOf(layout) + AXIS_GAP);
 }
@@ -123,49 +122,6 @@ function edges(scene: TimelineScene, bucket: number): [number, number] {
     Math.max(layout.left, xOf(from, window, layout)),
     Math.min(layout.right, xOf(Math.min(from + buckets.per, window.to), window, layout)),
   ];
-}
-
-function drawUse(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
-  const { buckets, layout, palette, usable } = scene;
-  const scale = usable > 0 ? layout.use / usable : 0;
-  const bottom = top + layout.use;
-  const count = buckets.active.length;
-  context.fillStyle = palette['s-free'];
-  for (let i = 0; i < count; i++) {
-    const [x0, x1] = edges(scene, i);
-    // What is not known stays empty.
-    if (!Number.isNaN(buckets.active[i]!))
-      context.fillRect(Math.floor(x0), top, Math.ceil(x1 - Math.floor(x0)), layout.use);
-  }
-  if (buckets.filling) drawFilling(context, scene, top);
-  const stacks: [Float32Array[], string][] = [
-    [[buckets.active, buckets.shared, buckets.cached], palette['s-cached']],
-    [[buckets.active, buckets.shared], palette['s-shared']],
-    [[buckets.active], palette['s-active']],
-  ];
-  for (const [parts, colour] of stacks) {
-    context.fillStyle = colour;
-    context.beginPath();
-    let open = false;
-    let last = 0;
-    for (let i = 0; i <= count; i++) {
-      const known = i < count && !Number.isNaN(buckets.active[i]!);
-      const [x0, x1] = i < count ? edges(scene, i) : [last, last];
-      if (known && x1 > layout.left) {
-        const height = parts.reduce((sum, part) => sum + part[i]!, 0) * scale;
-        if (!open) context.moveTo(x0, bottom);
-        open = true;
-        context.lineTo(x0, bottom - height);
-        context.lineTo(x1, bottom - height);
-        last = x1;
-      } else if (open) {
-        context.lineTo(last, bottom);
-        context.closePath();
-        open = false;
-      }
-    }
-    context.fill();
-  }
 }
 
 /** What was passed by before this page joined is on its way: hatched, and no gap. */
@@ -205,87 +161,21 @@ export function hatch(
   context.restore();
 }
 
-function drawTokens(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
-  const { buckets, layout, palette } = scene;
-  const bottom = top + layout.tokens;
-  const most = Math.max(1, buckets.maxTokens);
-  // A decode is a token a sequence and a prefill thousands: a root keeps both to be seen.
-  const height = (tokens: number): number =>
-    tokens > 0 ? Math.max(1.5, Math.sqrt(tokens / most) * layout.tokens) : 0;
-  for (let i = 0; i < buckets.prefill.length; i++) {
-    const [x0, x1] = edges(scene, i);
-    const width = Math.max(1, x1 - x0 - (x1 - x0 >= 4 ? 1 : 0));
-    const all = height(buckets.prefill[i]! + buckets.decode[i]!);
-    const decode = height(buckets.decode[i]!);
-    context.fillStyle = palette.prefill;
-    if (buckets.prefill[i]! > 0) context.fillRect(x0, bottom - all, width, all);
-    context.fillStyle = palette.decode;
-    context.fillRect(x0, bottom - decode, width, decode);
-  }
-}
-
-/**
- * The hit rate, from 0 to 1: of the requests that were admitted in each bucket. Where none was, a thin line leads on from the
- * last ones; where it is not recorded, there is none.
- */
-function drawHits(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
-  const { buckets, layout, palette } = scene;
-  const { queries, hits } = buckets;
-  const bottom = top + layout.hits;
-  context.fillStyle = palette.hair;
-  context.fillRect(layout.left, top, layout.right - layout.left, 1);
-  context.fillRect(layout.left, bottom, layout.right - layout.left, 1);
-  let last: { x: number; y: number } | null = null;
-  for (let i = 0; i < queries.length; i++) {
-    const [x0, x1] = edges(scene, i);
-    if (x1 <= x0) continue;
-    if (Number.isNaN(queries[i]!)) last = null;
-    if (!(queries[i]! > 0)) continue;
-    const y = bottom - (hits[i]! / queries[i]!) * layout.hits;
-    context.fillStyle = palette['s-cached'];
-    context.fillRect(x0, y, Math.max(1, x1 - x0), bottom - y);
-    context.fillStyle = palette.faint;
-    if (last !== null) {
-      context.fillRect(last.x, last.y - 0.5, x0 - last.x, 1);
-      context.fillRect(x0 - 0.5, Math.min(last.y, y), 1, Math.abs(last.y - y));
-    }
-    context.fillStyle = palette.text;
-    context.fillRect(x0, y - 0.75, Math.max(1.5, x1 - x0), 1.5);
-    last = { x: x1, y };
-  }
-}
-
-/** Evictions as a thin band, copies as ticks, preemptions as triangles: louder as they matter more. */
-function drawMarks(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
+/** Preemptions as triangles: louder than evictions and copies, as they matter more. */
+function drawPreempted(context: CanvasRenderingContext2D, scene: TimelineScene, top: number): void {
   const { buckets, layout, palette } = scene;
   const bottom = top + layout.marks - 2;
-  let most = 1;
-  for (const evicted of buckets.evict) if (evicted > most) most = evicted;
-  for (let i = 0; i < buckets.evict.length; i++) {
-    const [x0, x1] = edges(scene, i);
-    const width = Math.max(1, x1 - x0);
-    if (buckets.evict[i]! > 0) {
-      context.globalAlpha = 0.35 + 0.65 * Math.sqrt(buckets.evict[i]! / most);
-      context.fillStyle = palette.warn;
-      context.fillRect(x0, bottom - 3, width, 3);
-      context.globalAlpha = 1;
-    }
-    if (buckets.copy[i]! > 0) {
-      context.fillStyle = palette['s-shared'];
-      context.fillRect(x0, bottom - 8, Math.max(1.5, Math.min(3, width)), 4);
-    }
-  }
   context.fillStyle = palette.bad;
+  context.beginPath();
   for (let i = 0; i < buckets.preempted.length; i++) {
     if (!(buckets.preempted[i]! > 0)) continue;
     const [x0, x1] = edges(scene, i);
     const x = (x0 + x1) / 2;
-    context.beginPath();
     context.moveTo(x, bottom - 3);
     context.lineTo(x - 3.5, bottom - 10);
     context.lineTo(x + 3.5, bottom - 10);
-    context.fill();
   }
+  context.fill();
 }
 
 /** Round distances between labels. */
