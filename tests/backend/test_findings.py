@@ -474,3 +474,15 @@ def test_the_api_and_the_command_give_the_same_findings(server: RunningServer) -
     read = kvarium("findings", session, "--db", str(server.path))
     assert "thrashing: " in read.stdout and "change max_num_seqs" in read.stdout
     assert server.http.get("/api/sessions/none/findings").status_code == 404
+
+
+def test_an_answer_may_take_so_much_of_a_processor_and_not_of_the_clock(
+    server: RunningServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = record(server, preempting("thrashes"))
+    monkeypatch.setattr("kvarium.api.why.CPU_SECONDS", 1e-6)
+    refused = server.http.get(f"/api/sessions/{session}/findings")
+    assert refused.status_code == 503
+    assert "took more than 1e-06 s of processor time" in refused.json()["detail"]
+    monkeypatch.undo()
+    assert server.get(f"/sessions/{session}/findings")["findings"]

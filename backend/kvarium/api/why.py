@@ -1,5 +1,6 @@
 """Why, and findings: answers derived from the ledger, each in a process of its own."""
 
+import signal
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -26,7 +27,8 @@ from kvarium.why.questions import (
 
 router = APIRouter(prefix="/api")
 
-SECONDS: Final = 60.0
+CPU_SECONDS: Final = 60.0
+"""Of a processor, for a question. By the clock it has what it takes: who waits no longer goes, and it ends."""
 AT_ONCE: Final = 4
 """Questions at once, over all sessions."""
 
@@ -101,7 +103,7 @@ async def findings(session: SessionId, request: Request, hub: HubDependency) -> 
 
 
 async def _answer(session: str, question: Question, request: Request, hub: Hub) -> Response:
-    """Ask a process of its own. It is killed when it does not end in time, or when nobody waits for it any more."""
+    """Ask a process of its own. It ends itself when it takes too long, and is killed when nobody waits for it any more."""
     reader, _, number, _ = await run_in_threadpool(place_of, hub, session)
     running: set[object] = request.app.state.why_running
     if len(running) >= AT_ONCE:
@@ -110,13 +112,18 @@ async def _answer(session: str, question: Question, request: Request, hub: Hub) 
     running.add(own)
     try:
         await hub.settle(session)
-        asked = Asked(database=process.address_of(reader.database), session=number, question=question)
-        told = await process.ask("kvarium.why.process", msgspec.msgpack.encode(asked), request, SECONDS)
+        address = process.address_of(reader.database)
+        asked = Asked(database=address, session=number, question=question, cpu_seconds=CPU_SECONDS)
+        told = await process.ask("kvarium.why.process", msgspec.msgpack.encode(asked), request)
     finally:
         running.discard(own)
     if told.ended:
-        why = "nobody waits for it" if told.ended == "gone" else f"it took longer than {SECONDS:g} s"
-        raise HTTPException(503, f"the question was ended: {why}; `kvarium why` has no limit")
+        raise HTTPException(503, "the question was ended: nobody waits for it")
+    if told.status == -signal.SIGPROF:
+        why = f"it took more than {CPU_SECONDS:g} s of processor time"
+        raise HTTPException(
+            503, f"the question was ended: {why}; `kvarium why` and `kvarium findings` have no limit"
+        )
     if told.status or not told.output:
         raise HTTPException(500, f"the question's process ended with status {told.status}")
     found: Any = msgspec.json.decode(told.output, type=dict[str, msgspec.Raw])

@@ -53,6 +53,7 @@ class CommonPrefix(Watch):
     """Groups prompts by how they begin, and follows what their first admissions found."""
 
     kind = "common_prefix_never_hits"
+    fault = "prefix cache off, or prefixes too short, or evicted between"
     thresholds: ClassVar[dict[str, int | float]] = {"requests": 4}
 
     def __init__(self, past: Past, blocks: Blocks, contents: Contents) -> None:
@@ -115,7 +116,10 @@ class CommonPrefix(Watch):
                 told = f"admitted with {decision.hit} of {decision.tokens} tokens in the prefix cache"
                 who = self.past.who(decision.request)
                 link = f"why/missed?of=r{decision.request}"
-                group.evidence.append(Evidence(told=told, at=moment(step, decision.op), who=who, link=link))
+                measured: dict[str, int | float] = {"hit": decision.hit, "tokens": decision.tokens}
+                group.evidence.append(
+                    Evidence(told=told, measured=measured, at=moment(step, decision.op), who=who, link=link)
+                )
 
     def take(self, part: Part, again: Again) -> None:
         for step in part.steps:
@@ -135,7 +139,10 @@ class CommonPrefix(Watch):
                 who = part.who(self.past, place)
                 told = f"its first block was computed again: it had been evicted at op {lost}"
                 link = f"why/evicted?op={lost}"
-                group.losses.append(Evidence(told=told, at=part.moment(place), who=who, link=link))
+                measured: dict[str, int | float] = {"evicted_op": lost}
+                group.losses.append(
+                    Evidence(told=told, measured=measured, at=part.moment(place), who=who, link=link)
+                )
 
     def _learn(self, step: Step, text: Text) -> None:
         """Which contents are the first blocks of groups."""
@@ -195,13 +202,16 @@ class CommonPrefix(Watch):
         evidence = (largest.losses if reason == "evicted" else []) + largest.evidence
         return Finding(
             kind=self.kind,
-            fault="prefix cache off, or prefixes too short, or evicted between",
+            fault=self.fault,
+            reason=reason,
             told=told,
             measured={
                 "requests": requests,
                 "groups": len(groups),
                 "common_tokens": common,
                 "evicted_between": largest.again,
+                "requests_of_largest": largest.admitted,
+                "block_size": size,
             },
             thresholds=self.thresholds,
             settings=list(self._settings(reason)),

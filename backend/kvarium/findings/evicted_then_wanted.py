@@ -21,6 +21,7 @@ class EvictedThenWanted(Watch):
     """Counts labels of contents that had been lost. A resumed request that computes its own again counts, too."""
 
     kind = "evicted_then_wanted"
+    fault = "prefix cache off, or prefixes too short, or evicted between"
     thresholds: ClassVar[dict[str, int | float]] = {"blocks": 4, "share": 0.01}
 
     def __init__(self, past: Past, blocks: Blocks, contents: Contents) -> None:
@@ -41,6 +42,7 @@ class EvictedThenWanted(Watch):
             told = f"computed again, {int(between[index])} operations after it was evicted at op {lost}"
             evidence = Evidence(
                 told=told,
+                measured={"operations": int(between[index]), "evicted_op": lost},
                 at=part.moment(place),
                 who=part.who(self.past, place),
                 life=Life(block=int(part.columns.block[place])),
@@ -50,7 +52,7 @@ class EvictedThenWanted(Watch):
         self._evidence = sorted(self._evidence, key=lambda kept: kept[0])[:_KEPT]
 
     def found(self) -> list[Finding]:
-        share = self._again / self._labels if self._labels else 0.0
+        share = round(self._again / self._labels, 4) if self._labels else 0.0
         if self._again < self.thresholds["blocks"] or share < self.thresholds["share"]:
             return []
         tokens = self._again * self.past.block_size
@@ -61,13 +63,13 @@ class EvictedThenWanted(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault="prefix cache off, or prefixes too short, or evicted between",
+                fault=self.fault,
                 told=told,
                 measured={
                     "blocks": self._again,
                     "contents": len(self._contents),
                     "labelled": self._labels,
-                    "share": round(share, 4),
+                    "share": share,
                     "tokens": tokens,
                 },
                 thresholds=self.thresholds,

@@ -135,6 +135,13 @@ class HeadOfLine(Watch):
         )
         evidence = Evidence(
             told=told,
+            measured={
+                "needs": blocked.needs,
+                "free": blocked.free,
+                "steps": blocked.steps,
+                "fits": blocked.fits,
+                "prompt_tokens": blocked.length,
+            },
             at=moment(blocked.first, blocked.op),
             who=self.past.who(blocked.head),
             link=f"why/waits?of=r{blocked.head}&step={blocked.first.step}",
@@ -154,7 +161,7 @@ class HeadOfLine(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault=None,
+                fault=self.fault,
                 told=told,
                 measured={"times": self._count, "steps": self._steps},
                 thresholds=self.thresholds,

@@ -1,6 +1,6 @@
 """The pool is too small for what was asked of it: requests that could never fit, or that had to end for lack of blocks."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kvarium.findings.answer import Evidence, Finding
 from kvarium.findings.blocks import Blocks
@@ -18,6 +18,7 @@ class OutOfMemory(Watch):
     """Counts requests that were refused for blocks, that ended by the pool's capacity, or whose forward had no memory."""
 
     kind = "out_of_memory"
+    fault = "out of memory at gpu_memory_utilization"
     thresholds: ClassVar[dict[str, int | float]] = {"requests": 1}
 
     def __init__(self, past: Past, blocks: Blocks, contents: Contents) -> None:
@@ -31,10 +32,10 @@ class OutOfMemory(Watch):
             Preempted: self._on_preempted,
         }
 
-    def _keep(self, told: str, step: Step, op: int, request: int, link: str | None = None) -> None:
+    def _keep(self, told: str, step: Step, op: int, request: int, **more: Any) -> None:
         if len(self._evidence) < _KEPT:
             who = self.past.who(request)
-            self._evidence.append(Evidence(told=told, at=moment(step, op), who=who, link=link))
+            self._evidence.append(Evidence(told=told, at=moment(step, op), who=who, **more))
 
     def _on_refused(self, decision: Refused, step: Step) -> None:
         if decision.unit != "blocks":
@@ -42,7 +43,8 @@ class OutOfMemory(Watch):
         self._refused += 1
         self._most_needed = max(self._most_needed, decision.needs)
         told = f"refused: it may need {decision.needs} blocks, the pool has {decision.has}"
-        self._keep(told, step, decision.op, decision.request)
+        measured: dict[str, int | float] = {"needs": decision.needs, "has": decision.has}
+        self._keep(told, step, decision.op, decision.request, measured=measured)
 
     def _on_finished(self, decision: Finished, step: Step) -> None:
         if decision.reason == "capacity":
@@ -52,7 +54,7 @@ class OutOfMemory(Watch):
                 step,
                 decision.op,
                 decision.request,
-                f"why/memory?step={step.step}",
+                link=f"why/memory?step={step.step}",
             )
         elif decision.reason == "error" and "out of memory" in (decision.message or "").lower():
             self._failed += 1
@@ -86,7 +88,7 @@ class OutOfMemory(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault="out of memory at gpu_memory_utilization",
+                fault=self.fault,
                 told=f"out of memory: {', '.join(told)}",
                 measured={
                     "refused": self._refused,

@@ -47,7 +47,9 @@ class Reservations(Watch):
             unfilled = int(slots[index] - used[index])
             place = int(places[which == index].min())
             told = f"gave back a reservation of {int(slots[index])} slots, {int(used[index])} of them filled"
-            evidence = Evidence(told=told, at=part.moment(place), who=part.who(self.past, place))
+            measured: dict[str, int | float] = {"slots": int(slots[index]), "filled": int(used[index])}
+            who = part.who(self.past, place)
+            evidence = Evidence(told=told, measured=measured, at=part.moment(place), who=who)
             self._evidence.append((unfilled, evidence))
         self._evidence = sorted(self._evidence, key=lambda kept: -kept[0])[:_KEPT]
 
@@ -55,7 +57,7 @@ class Reservations(Watch):
         if not self._reserves or not self._slots:
             return []
         unfilled = self._slots - self._filled
-        share = unfilled / self._slots
+        share = round(unfilled / self._slots, 4)
         if self._ended < self.thresholds["requests"] or share < self.thresholds["unfilled_share"]:
             return []
         told = (
@@ -65,12 +67,12 @@ class Reservations(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault=None,
+                fault=self.fault,
                 told=told,
                 measured={
                     "slots": self._slots,
                     "filled": self._filled,
-                    "unfilled_share": round(share, 4),
+                    "unfilled_share": share,
                     "requests": self._ended,
                 },
                 thresholds=self.thresholds,

@@ -38,6 +38,7 @@ class SlowPrompts(Watch):
     """Follows prefills of more than one chunk, from admission to their last one."""
 
     kind = "slow_prompts"
+    fault = "long prompts slow under mixed load"
     thresholds: ClassVar[dict[str, int | float]] = {
         "prompts": 1,
         "steps": 4,
@@ -110,7 +111,19 @@ class SlowPrompts(Watch):
             f"its {prefill.left} tokens took {plural(steps, 'step')} ({took:.0f} ms) where {ideal} would do: it got {share:.0f} % of "
             f"their budgets, of which {prefill.full} were used up while it computed"
         )
-        evidence = Evidence(told=told, at=moment(prefill.first, prefill.op), who=self.past.who(request))
+        evidence = Evidence(
+            told=told,
+            measured={
+                "tokens": prefill.left,
+                "steps": steps,
+                "ms": round(took),
+                "steps_at_best": ideal,
+                "share": round(share) / 100,
+                "full_steps": prefill.full,
+            },
+            at=moment(prefill.first, prefill.op),
+            who=self.past.who(request),
+        )
         self._evidence = sorted([*self._evidence, (steps - ideal, evidence)], key=lambda kept: -kept[0])[
             :_KEPT
         ]
@@ -125,7 +138,7 @@ class SlowPrompts(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault="long prompts slow under mixed load",
+                fault=self.fault,
                 told=told,
                 measured={
                     "prompts": self._count,

@@ -21,6 +21,7 @@ class SmallBlocks(Watch):
     """Sums the time of scheduling and of the forwards, as the steps tell them, and the blocks that were allocated."""
 
     kind = "small_blocks"
+    fault = "many short requests at a small or large block size"
     thresholds: ClassVar[dict[str, int | float]] = {
         "block_size_at_most": 8,
         "schedule_share": 0.2,
@@ -47,7 +48,12 @@ class SmallBlocks(Watch):
         kept = self._evidence
         if len(kept) < _KEPT or step.schedule_ns > kept[-1][0]:
             told = f"{step.schedule_ns / 1e6:.2f} ms of scheduling beside {step.forward_ns / 1e6:.2f} ms of forward, for {step.tokens} tokens"
-            kept.append((step.schedule_ns, Evidence(told=told, at=moment(step))))
+            measured = {
+                "schedule_ms": round(step.schedule_ns / 1e6, 2),
+                "forward_ms": round(step.forward_ns / 1e6, 2),
+                "tokens": step.tokens,
+            }
+            kept.append((step.schedule_ns, Evidence(told=told, measured=measured, at=moment(step))))
             kept.sort(key=lambda each: -each[0])
             del kept[_KEPT:]
 
@@ -55,7 +61,7 @@ class SmallBlocks(Watch):
         size = self.past.block_size
         if self.past.row["runner"] == "null" or self._steps < self.thresholds["steps"]:
             return []
-        share = self._schedule / (self._schedule + self._forward)
+        share = round(self._schedule / (self._schedule + self._forward), 4)
         if size > self.thresholds["block_size_at_most"] or share < self.thresholds["schedule_share"]:
             return []
         told = (
@@ -65,10 +71,11 @@ class SmallBlocks(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault="many short requests at a small or large block size",
+                fault=self.fault,
                 told=told,
                 measured={
-                    "schedule_share": round(share, 4),
+                    "schedule_share": share,
+                    "block_size": size,
                     "allocated": self._allocated,
                     "tokens": self._tokens,
                     "steps": self._steps,

@@ -64,6 +64,7 @@ class Sweep:
         self._told: list[str] = []
         self._steps = self._operations = 0
         self._through = -1
+        self._step: int | None = None
 
     def run(self, progress: Callable[[int, int], None] = lambda done, total: None) -> Findings:
         """All that the watches find; ``progress`` as for :func:`find`."""
@@ -84,8 +85,12 @@ class Sweep:
             steps=self._steps,
             operations=self._operations,
             through=self._through,
+            step=self._step,
             findings=[finding for watch in self._watches for finding in watch.found()],
-            looked_for=[LookedFor(kind=watch.kind, thresholds=watch.thresholds) for watch in self._watches],
+            looked_for=[
+                LookedFor(kind=watch.kind, fault=watch.fault, thresholds=watch.thresholds)
+                for watch in self._watches
+            ],
             not_recorded=self._told,
         )
 
@@ -120,4 +125,4 @@ class Sweep:
             watch.take(part, again)
         self._steps += len(part.steps)
         self._operations += len(part.columns)
-        self._through = part.steps[-1].record
+        self._through, self._step = part.steps[-1].record, part.steps[-1].step

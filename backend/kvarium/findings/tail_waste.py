@@ -20,6 +20,7 @@ class TailWaste(Watch):
     """Sums what is unused after each step. A contiguous cache reserves, which is another finding."""
 
     kind = "tail_waste"
+    fault = "many short requests at a small or large block size"
     thresholds: ClassVar[dict[str, int | float]] = {"share": 0.1, "steps": 8}
 
     def __init__(self, past: Past, blocks: Blocks, contents: Contents) -> None:
@@ -65,6 +66,7 @@ class TailWaste(Watch):
             self._evidence = [
                 Evidence(
                     told=f"{self._worst} of {int(slots[worst])} slots in use are not filled after this step, the most of all",
+                    measured={"unused": self._worst, "slots": int(slots[worst])},
                     at=moment(step, step.op + len(step.operations.kind)),
                     link=f"why/memory?step={step.step}",
                 )
@@ -73,14 +75,15 @@ class TailWaste(Watch):
     def found(self) -> list[Finding]:
         if self.past.config.get("memory_backend") == "contiguous" or self._steps < self.thresholds["steps"]:
             return []
-        share = int(self._sums[0]) / self._slot_sum
+        share = round(int(self._sums[0]) / self._slot_sum, 4)
         if share < self.thresholds["share"]:
             return []
         size = self.past.block_size
         # What a smaller block would hold is what is filled, and its own tails.
         filled = self._slot_sum - int(self._sums[0])
         measured: dict[str, int | float] = {
-            "share": round(share, 4),
+            "share": share,
+            "block_size": size,
             "steps": self._steps,
             "unused_mean": round(int(self._sums[0]) / self._steps, 1),
             "slots_mean": round(self._slot_sum / self._steps, 1),
@@ -95,7 +98,7 @@ class TailWaste(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault="many short requests at a small or large block size",
+                fault=self.fault,
                 told=told,
                 measured=measured,
                 thresholds=self.thresholds,

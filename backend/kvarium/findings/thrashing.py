@@ -102,6 +102,12 @@ class Thrashing(Watch):
         )
         evidence = Evidence(
             told=told,
+            measured={
+                "victim_of": decision.victim_of,
+                "steps": step.step - since.step,
+                "again": since.again,
+                "gained": since.gained,
+            },
             at=moment(step, decision.op),
             who=self.past.who(request),
             link=f"why/preempted?of=r{request}&step={step.step}",
@@ -130,7 +136,7 @@ class Thrashing(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault=None,
+                fault=self.fault,
                 told=told,
                 measured={
                     "preemptions": self._count,

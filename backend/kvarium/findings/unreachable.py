@@ -72,7 +72,8 @@ class Unreachable(Watch):
             self._evidence = [
                 Evidence(
                     told=f"free, and holds content {content[block]}, whose beginning is held by no block",
-                    at=moment(step, step.op + len(step.operations.kind)),
+                    measured={"content": int(content[block])},
+                    at=moment(step, step.op + len(step.operations.kind) - 1),
                     life=Life(block=block),
                     link=f"blocks/{block}/operations",
                 )
@@ -92,7 +93,7 @@ class Unreachable(Watch):
         return [
             Finding(
                 kind=self.kind,
-                fault=None,
+                fault=self.fault,
                 told=told,
                 measured={"blocks": lost, "cached": free, "share_of_cached": round(share, 4)},
                 thresholds=self.thresholds,

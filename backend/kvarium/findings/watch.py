@@ -18,10 +18,11 @@ On = Callable[[Any, Step], None]
 class Watch:
     """Is told all of a recording in order, and says at its end what it found.
 
-    ``decisions`` names who takes which kind. ``blocks`` and ``contents`` stand behind the part that is taken.
+    ``fault`` is the fault of production of which what it finds is a cause. ``decisions`` names who takes which kind. ``blocks`` and ``contents`` stand behind the part that is taken.
     """
 
     kind: ClassVar[str]
+    fault: ClassVar[str | None] = None
     thresholds: ClassVar[dict[str, int | float]]
 
     def __init__(self, past: Past, blocks: Blocks, contents: Contents) -> None:

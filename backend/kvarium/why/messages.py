@@ -6,11 +6,16 @@ from kvarium.why.questions import Question
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """``database`` is a file or a URL (with its password: so it is no argument)."""
+    """``database`` is a file or a URL (with its password: so it is no argument).
+
+    ``cpu_seconds``: so much of a processor's time it may take. Not of the clock's: on a machine that has other things to do, or
+    stands still for a while, an answer takes longer, and is no less wanted.
+    """
 
     database: str
     session: int
     question: Question
+    cpu_seconds: float
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ Why a process: to look through a long recording takes a processor for seconds, f
 """
 
 import contextlib
+import signal
 import sys
 
 import msgspec
@@ -38,9 +39,10 @@ def told(asked: Asked) -> bytes:
 
 
 def main() -> None:
-    """Answer one question."""
+    """Answer one question. A process that takes longer than it may is ended by the system, with SIGPROF."""
     stand_aside()
     asked = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Asked)
+    signal.setitimer(signal.ITIMER_PROF, asked.cpu_seconds)
     sys.stdout.buffer.write(told(asked))
 
 

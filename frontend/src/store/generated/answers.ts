@@ -390,12 +390,14 @@ export interface Leak {
   old: boolean;
 }
 /**
- * The answer: the ``findings`` of records up to ``through``, and all that was ``looked_for``.
+ * The answer: the ``findings`` of records up to ``through`` (of ``step``; None: no step was followed), and all that was
+ * ``looked_for``.
  */
 export interface Findings {
   steps: number;
   operations: number;
   through: number;
+  step: number | null;
   findings: Finding[];
   looked_for: LookedFor[];
   not_recorded: string[];
@@ -403,12 +405,13 @@ export interface Findings {
 /**
  * A fault that was found: ``kind``, in a sentence, with what was ``measured`` and the ``thresholds`` that it passed.
  *
- * ``fault`` names the fault of production of which this is the cause (None: it is none of the four). ``evidence`` are the
- * strongest of ``in_all`` events.
+ * ``fault`` names the fault of production of which this is the cause (None: it is none of the four); ``reason`` is which one of
+ * its kind it is, where there are several. ``evidence`` are the strongest of ``in_all`` events.
  */
 export interface Finding {
   kind: string;
   fault: string | null;
+  reason: string | null;
   told: string;
   measured: {
     [k: string]: number;
@@ -430,19 +433,25 @@ export interface Setting {
 }
 /**
  * An event that proves it, in words and by its place. ``link`` is the address, behind the session's, that tells more.
+ *
+ * ``measured``: the numbers in the words by their names, for who says it in words of another language.
  */
 export interface Evidence {
   told: string;
+  measured: {
+    [k: string]: number;
+  };
   at: Moment | null;
   who: Who | null;
   life: Life | null;
   link: string | null;
 }
 /**
- * A kind of finding, and from what on it is one.
+ * A kind of finding, of which fault of production it is a cause, and from what on it is one.
  */
 export interface LookedFor {
   kind: string;
+  fault: string | null;
   thresholds: {
     [k: string]: number;
   };
