@@ -86,6 +86,12 @@ def sql(page: Page) -> None:
     expect(page.locator(".answer tr.row").first).to_be_visible(timeout=60_000)
 
 
+def findings(page: Page) -> None:
+    """What is wrong in the recording."""
+    page.keyboard.press("i")
+    expect(page.locator(".symptom").first).to_be_visible(timeout=60_000)
+
+
 def palette(page: Page) -> None:
     """The palette, with something typed."""
     page.keyboard.press("Control+k")
@@ -144,6 +150,7 @@ def views(block: int, request: int) -> list[View]:
         View("tree", "The prefix tree: contents by their text, copies, hits and holders", tree, of_block),
         View("events", "The events, filtered", events, of_block),
         View("sql", "A worked question about the recording, in SQL", sql),
+        View("findings", "The findings: what is wrong, what proves it, what to change", findings),
         View("timeline", "The timeline: use, tokens a step, landmarks", part=".timeline"),
         View("palette", "The command palette", palette),
         View("keys", "The keys", keys),

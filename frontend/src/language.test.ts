@@ -35,6 +35,9 @@ const last = { step: one, record: two, op: three, ns: four, utc: five };
 const extent = { lastStep: one, lastRecord: two, lastOp: three, lastTime: four, startUtcUs: five };
 const found = { blocks: one, met: 3, isWhole: true, nodes: two, awaited: 0 };
 
+/** Made of an answer to a question; of these only their presence is compared here. */
+const OF_ANSWERS = ['findings.told', 'findings.evidenceTold', 'findings.advice', 'findings.gap'];
+
 /** What is said of more than numbers: of these things each, so that all of its cases are said. */
 const THINGS: Readonly<Record<string, readonly unknown[][]>> = {
   waiting: [[null], ...reasons],
@@ -160,6 +163,7 @@ const THINGS: Readonly<Record<string, readonly unknown[][]>> = {
 /** Every text of a part of the catalogue by its path; what is made is made of the marks, or of the things above. */
 function texts(part: unknown, path: string, found: Map<string, string>): Map<string, string> {
   if (typeof part === 'string') found.set(path, part);
+  else if (OF_ANSWERS.includes(path)) found.set(path, path);
   else if (typeof part === 'function')
     (THINGS[path] ?? [MARKS]).forEach((args, i) => {
       texts(part(...args), i === 0 ? path : `${path} ${i}`, found);

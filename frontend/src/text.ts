@@ -14,6 +14,7 @@ import { compare } from './wording/compare';
 import { control } from './wording/control';
 import { decisions, describe, events } from './wording/events';
 import { filter } from './wording/filter';
+import { findings } from './wording/findings';
 import { footer } from './wording/footer';
 import { inspector } from './wording/inspector';
 import { keysAndValues } from './wording/keysAndValues';
@@ -44,6 +45,7 @@ export const english = {
     tree: 'tree',
     events: 'events',
     sql: 'sql',
+    findings: 'findings',
     queue: 'Free queue',
     runs: 'Free runs',
     waiting: 'Waiting',
@@ -95,6 +97,7 @@ export const english = {
   event: describe,
   footer,
   sql,
+  findings,
   sessions,
   removal,
   formats,

@@ -13,7 +13,7 @@ import { isEmbedded } from './embedded';
 /** The panels of the left column, in order, and the keys that bring them up. */
 export const LEFT_KEYS = { tables: '1', scheduler: '2', playground: 'p' } as const;
 /** The panels of the centre, in order, and the keys that bring them up. */
-export const CENTRE_KEYS = { map: '3', tree: '4', events: '5', sql: '9' } as const;
+export const CENTRE_KEYS = { map: '3', tree: '4', events: '5', sql: '9', findings: 'i' } as const;
 /** The panels that are always there, and the keys that put the focus on them. */
 export const FIXED_KEYS = { queue: '6', inspector: '7', timeline: '8' } as const;
 

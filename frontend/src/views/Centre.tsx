@@ -7,6 +7,7 @@ import { text } from '../text';
 import { Events } from './Events';
 import { FreeQueue } from './FreeQueue';
 import { FreeRuns } from './FreeRuns';
+import { Findings } from './findings/Findings';
 import { ColouringField, Legend, MapKey, OrderField } from './Legend';
 import { MapTools } from './map/MapTools';
 import { MemoryMap } from './map/MemoryMap';
@@ -27,6 +28,7 @@ const VIEWS: Readonly<Record<CentrePanel, Parts>> = {
   tree: { view: Tree, head: TreeSums },
   events: { view: Events },
   sql: { view: Sql },
+  findings: { view: Findings },
 };
 
 function MapHead() {

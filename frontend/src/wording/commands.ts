@@ -31,6 +31,7 @@ export const commands = {
   tree: 'Prefix tree',
   events: 'Events',
   sql: 'SQL',
+  findings: 'Findings: what is wrong in this recording',
   queue: 'Free queue',
   inspector: 'Inspector',
   timeline: 'Timeline',

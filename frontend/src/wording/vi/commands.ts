@@ -34,6 +34,7 @@ export const commands: Whole<typeof englishCommands> = {
   tree: 'Cây prefix',
   events: 'Sự kiện',
   sql: 'SQL',
+  findings: 'Phát hiện: có gì không ổn trong bản ghi này',
   queue: 'Free queue',
   inspector: 'Chi tiết',
   timeline: 'Dòng thời gian',
@@ -56,6 +57,13 @@ export const commands: Whole<typeof englishCommands> = {
   zoomOut: 'Thu nhỏ',
   panLeft: 'Sang trái',
   panRight: 'Sang phải',
+  askWhy: 'Hỏi vì sao: về block hay request đang chọn, hoặc bộ nhớ đi đâu',
+  whyEvicted: 'Vì sao block đang chọn bị đuổi khỏi cache?',
+  whyPreempted: 'Vì sao request đang chọn bị preempt?',
+  whyWaits: 'Vì sao request đang chọn phải chờ?',
+  whyMissed: 'Vì sao prefix của request đang chọn trượt cache?',
+  whyMemory: 'Bộ nhớ đi đâu?',
+  whyLeaks: 'Có gì bị rò rỉ không, so với mốc A hoặc bước đầu?',
   clear:
     'Bỏ hình chữ nhật, làm sáng lại cả bản đồ, hoặc bỏ chọn; từ danh sách phiên thì trở về phiên đã mở trước đó',
 };

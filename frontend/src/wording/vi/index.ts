@@ -14,6 +14,7 @@ import { compare } from './compare';
 import { control } from './control';
 import { decisions, describe, events } from './events';
 import { filter } from './filter';
+import { findings } from './findings';
 import { footer } from './footer';
 import { inspector } from './inspector';
 import { keysAndValues } from './keysAndValues';
@@ -68,6 +69,7 @@ export const vietnamese: { readonly [Part in keyof English]: Whole<English[Part]
   keysAndValues,
   said,
   playground,
+  findings,
   scenarios,
   odds,
   ending,

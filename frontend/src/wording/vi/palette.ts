@@ -32,6 +32,8 @@ export const palette: Whole<typeof englishPalette> = {
     noEvent: 'hãy bấm vào một sự kiện trong danh sách trước',
     noFilter: 'không khung nào đang hiện có bộ lọc',
     notHere: 'chỉ trong một phiên',
+    noBlockSelected: 'hãy chọn một block trước',
+    noRequestSelected: 'hãy chọn một request trước',
     nothingSelected: 'chưa chọn gì',
     isOpen: 'nó đang mở',
     noBlock: (count) => `pool có ${n(count)} block: 0 đến ${n(Math.max(0, count - 1))}`,

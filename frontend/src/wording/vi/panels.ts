@@ -11,6 +11,7 @@ export const panels: Whole<English['panels']> = {
   tree: 'cây prefix',
   events: 'sự kiện',
   sql: 'sql',
+  findings: 'phát hiện',
   queue: 'Free queue',
   runs: 'Dải trống',
   waiting: 'Đang chờ',

@@ -1,0 +1,120 @@
+/**
+ * What the list of findings says. A finding and its evidence are told by who found them, in English; another language makes
+ * them of their kind and of what was measured.
+ */
+
+import { integer, percent } from '../format';
+import type { Evidence, Finding, Setting } from '../store/generated/answers';
+import { plural } from './plural';
+
+const n = integer;
+const share = (part: number): string => percent(part, 1);
+
+export const findings = {
+  look: 'Look again',
+  lookTitle: 'Read the whole recording again, up to now',
+  first: 'Look',
+  asking: (seconds: number) => `reading the whole recording … ${n(seconds)} s`,
+  cancel: 'Cancel',
+  cancelled: 'Nothing was looked for yet.',
+  count: (findings: number) => plural(findings, 'finding'),
+  asOf: (step: number) => `as of step ${n(step)}`,
+  read: (steps: number, operations: number) => `${plural(steps, 'step')}, ${plural(operations, 'operation')}`,
+  grown: (steps: number) => `${plural(steps, 'step')} since`,
+  failed: 'The findings did not come',
+  status: (status: number) => `status ${status}`,
+  none: 'None of what is looked for was found.',
+  notRecorded: 'Not recorded, so nothing is said of it:',
+  faults: {
+    'out of memory at gpu_memory_utilization': 'Out of memory at gpu_memory_utilization',
+    'long prompts slow under mixed load': 'Long prompts slow under mixed load',
+    'prefix cache off, or prefixes too short, or evicted between':
+      'Low hit rate: prefix cache off, prefixes too short, or evicted between',
+    'many short requests at a small or large block size':
+      'Many short requests at a small or large block size',
+  },
+  others: 'Other faults',
+  without: 'Looked for and not found:',
+  from: 'found from',
+  now: (value: string) => `now ${value}`,
+  evidence: (kept: number, all: number) =>
+    kept < all ? `the strongest ${n(kept)} of ${plural(all, 'event')}` : plural(all, 'event'),
+  all: (count: number) => `all ${n(count)}`,
+  fewer: 'fewer',
+  why: 'why?',
+  whyTitle: 'Ask why',
+  go: 'Go there',
+  selectRequest: 'Select this request',
+  selectBlock: 'Select this block',
+  kinds: {
+    out_of_memory: 'out of memory',
+    thrashing: 'thrashing',
+    evicted_then_wanted: 'evicted, then wanted',
+    common_prefix_never_hits: 'a common prefix that never hits',
+    slow_prompts: 'slow long prompts',
+    head_of_line_blocking: 'head-of-line blocking',
+    tail_waste: 'tail waste',
+    small_blocks: 'small blocks',
+    oversized_reservations: 'oversized reservations',
+    unreachable: 'unreachable branches',
+  },
+  /** From what on it is a finding. */
+  thresholds: {
+    requests: (least: number) => plural(least, 'request'),
+    preemptions: (least: number) => plural(least, 'preemption'),
+    blocks: (least: number) => plural(least, 'block'),
+    prompts: (least: number) => plural(least, 'prompt'),
+    steps: (least: number) => plural(least, 'step'),
+    share: (least: number) => share(least),
+    times_as_many_steps: (least: number) => `${n(least)} times the steps that the budget needs`,
+    full_steps_share: (least: number) => `the budget used up in ${share(least)} of them`,
+    steps_in_one_wait: (least: number) => `${plural(least, 'step')} of one wait`,
+    block_size_at_most: (most: number) => `blocks of ${n(most)} slots or fewer`,
+    schedule_share: (least: number) => `${share(least)} of the steps’ time`,
+    unfilled_share: (least: number) => `${share(least)} never filled`,
+    share_of_cached: (least: number) => `${share(least)} of what counts as cached`,
+  },
+  /** What was measured. */
+  measured: {
+    refused: 'refused',
+    capacity: 'ended for lack of blocks',
+    failed: 'forward without memory',
+    preempted: 'preemptions',
+    needs: 'blocks needed, at most',
+    pool: 'blocks of the pool',
+    preemptions: 'preemptions that cost more than was gained',
+    preemptions_in_all: 'preemptions in all',
+    requests: 'requests',
+    requests_of_largest: 'requests that begin alike, at most',
+    again: 'tokens computed again',
+    gained: 'tokens gained',
+    blocks: 'blocks',
+    contents: 'contents',
+    labelled: 'blocks labelled',
+    share: 'share',
+    tokens: 'tokens',
+    groups: 'common beginnings',
+    common_tokens: 'tokens in common',
+    evicted_between: 'evicted between',
+    block_size: 'block size',
+    prompts: 'slow prompts',
+    of: 'of long prompts',
+    steps: 'steps',
+    steps_at_best: 'steps at best',
+    times: 'times',
+    unused_mean: 'slots not filled, on average',
+    slots_mean: 'slots in use, on average',
+    schedule_share: 'scheduling’s share of the steps’ time',
+    allocated: 'blocks allocated',
+    slots: 'slots reserved',
+    filled: 'slots filled',
+    unfilled_share: 'never filled',
+    cached: 'blocks that count as cached',
+    share_of_cached: 'share of these',
+  },
+  shareWith: (size: number) => `share with blocks of ${n(size)}`,
+  told: (finding: Finding): string => finding.told,
+  evidenceTold: (_finding: Finding, evidence: Evidence): string => evidence.told,
+  advice: (_finding: Finding, setting: Setting): string => setting.advice,
+  gap: (told: string): string => told,
+};
