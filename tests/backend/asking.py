@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from kvarium.why.answers import answer
 from kvarium.why.past import Past
-from kvarium.why.questions import Question, answer
+from kvarium.why.questions import Question
 from kvarium_ledger import codec
 from tests.backend.hand_engine import hello
 from tests.backend.running_server import RunningServer

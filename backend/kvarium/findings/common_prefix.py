@@ -21,6 +21,7 @@ from kvarium.findings.contents import Again, Contents
 from kvarium.findings.part import Part, moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
+from kvarium.why.questions import Evicted, MissedAt, link_of
 from kvarium.why.words import plural
 from kvarium_ledger.columns import u32
 from kvarium_ledger.decisions import Admitted, Submitted
@@ -115,7 +116,7 @@ class CommonPrefix(Watch):
             if len(group.evidence) < _KEPT:
                 told = f"admitted with {decision.hit} of {decision.tokens} tokens in the prefix cache"
                 who = self.past.who(decision.request)
-                link = f"why/missed?of=r{decision.request}"
+                link = link_of(MissedAt(request=f"r{decision.request}"))
                 measured: dict[str, int | float] = {"hit": decision.hit, "tokens": decision.tokens}
                 group.evidence.append(
                     Evidence(told=told, measured=measured, at=moment(step, decision.op), who=who, link=link)
@@ -138,7 +139,7 @@ class CommonPrefix(Watch):
                 place, lost = int(again.place[index]), int(again.lost[index])
                 who = part.who(self.past, place)
                 told = f"its first block was computed again: it had been evicted at op {lost}"
-                link = f"why/evicted?op={lost}"
+                link = link_of(Evicted(op=lost))
                 measured: dict[str, int | float] = {"evicted_op": lost}
                 group.losses.append(
                     Evidence(told=told, measured=measured, at=part.moment(place), who=who, link=link)

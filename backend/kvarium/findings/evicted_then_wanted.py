@@ -11,6 +11,7 @@ from kvarium.findings.part import Part
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
 from kvarium.why.places import Life
+from kvarium.why.questions import Evicted, link_of
 from kvarium.why.words import plural
 from kvarium_ledger.operations import Operation
 
@@ -46,7 +47,7 @@ class EvictedThenWanted(Watch):
                 at=part.moment(place),
                 who=part.who(self.past, place),
                 life=Life(block=int(part.columns.block[place])),
-                link=f"why/evicted?op={lost}",
+                link=link_of(Evicted(op=lost)),
             )
             self._evidence.append((int(between[index]), evidence))
         self._evidence = sorted(self._evidence, key=lambda kept: kept[0])[:_KEPT]

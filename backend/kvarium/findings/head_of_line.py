@@ -17,6 +17,7 @@ from kvarium.findings.contents import Contents
 from kvarium.findings.part import Part, moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
+from kvarium.why.questions import WaitsAt, link_of
 from kvarium.why.words import plural
 from kvarium_ledger.decisions import Aborted, Admitted, Finished, Preempted, Refused, Submitted, Waiting
 from kvarium_ledger.records import Keyframe, Step
@@ -144,7 +145,7 @@ class HeadOfLine(Watch):
             },
             at=moment(blocked.first, blocked.op),
             who=self.past.who(blocked.head),
-            link=f"why/waits?of=r{blocked.head}&step={blocked.first.step}",
+            link=link_of(WaitsAt(request=f"r{blocked.head}", step=blocked.first.step)),
         )
         self._evidence = sorted([*self._evidence, (blocked.steps, evidence)], key=lambda kept: -kept[0])[
             :_KEPT

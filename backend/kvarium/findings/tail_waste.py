@@ -13,6 +13,7 @@ from kvarium.findings.contents import Contents
 from kvarium.findings.part import Part, moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
+from kvarium.why.questions import MemoryAt, link_of
 from kvarium_ledger.records import Keyframe
 
 
@@ -68,7 +69,7 @@ class TailWaste(Watch):
                     told=f"{self._worst} of {int(slots[worst])} slots in use are not filled after this step, the most of all",
                     measured={"unused": self._worst, "slots": int(slots[worst])},
                     at=moment(step, step.op + len(step.operations.kind)),
-                    link=f"why/memory?step={step.step}",
+                    link=link_of(MemoryAt(step=step.step)),
                 )
             ]
 

@@ -15,6 +15,7 @@ from kvarium.findings.part import moment
 from kvarium.findings.watch import Watch
 from kvarium.sql.walk import sampled_of
 from kvarium.why.past import Past
+from kvarium.why.questions import PreemptedAt, link_of
 from kvarium.why.words import plural
 from kvarium_ledger.decisions import Aborted, Finished, Preempted, Scheduled, SequenceCreated, Submitted
 from kvarium_ledger.records import Keyframe, Step
@@ -110,7 +111,7 @@ class Thrashing(Watch):
             },
             at=moment(step, decision.op),
             who=self.past.who(request),
-            link=f"why/preempted?of=r{request}&step={step.step}",
+            link=link_of(PreemptedAt(request=f"r{request}", step=step.step)),
         )
         self._evidence.append((since.again - since.gained, evidence))
         if len(self._evidence) > _KEPT:

@@ -192,7 +192,7 @@ def life_of(said: str) -> tuple[int, int | None]:
 def _tell(context: typer.Context, db: str | None, as_json: bool, question: "Question") -> None:
     import msgspec
 
-    from kvarium.why.questions import answer
+    from kvarium.why.answers import answer
     from kvarium.why.telling import lines
 
     with _past(context.obj, db) as past:

@@ -14,7 +14,7 @@ from kvarium.filtering.sheet import Place
 from kvarium.recording.index_rows import Row
 from kvarium.why.past import Past
 from kvarium.why.places import Life, Moment, Who, moment_of
-from kvarium.why.wanted import Want, wanted_again
+from kvarium.why.wanted import Want, Wants, wanted_again
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.filtering.terms import Numbers
@@ -22,7 +22,7 @@ from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE, Operation
 from kvarium_ledger.records import Control, Step
 
-_MOST_HITS: Final = 100
+MOST_HITS: Final = 100
 _CONTROLS: Final = 256
 
 
@@ -108,48 +108,101 @@ def why_evicted(
     Raises :class:`OutOfRangeError` where there is none, and says what there is instead.
     """
     row = _found(past, block, generation, op, step)
-    at, block = moment_of(row), int(row["block"])
-    fold, record = past.before(at.record, at.op)
-    blocks = fold.state.blocks
-    life = Life(block=block, generation=blocks.generation[block])
-    content = int(row["content"])
-    told: list[str] = []
-    idle, hit_by, labelled = _life_so_far(past, life, row)
-    if not labelled and len(hit_by) < int(row["hits"]):
-        told.append(f"the hits of {life} before the recording begins")
-    if idle is None:
-        told.append(f"the operation on {life} before it")
-    holders = np.flatnonzero(blocks.np_content == content)
-    copies = [
-        Life(block=int(each), generation=int(blocks.np_generation[each]))
-        for each in holders.tolist()
-        if each != block
-    ]
-    value = past.hash_of(fold, content)
-    if value is None:
-        told.append(f"the hash of content {content}: who missed it is not known, only who hit or computed it")
-    wants = wanted_again(past, content, value, at, fold)
-    told += wants.not_recorded
-    asked = past.who(row["request"], row["sequence"], row["sequence_index"])
-    if row["sequence"] is not None and asked is None:
-        told.append(f"whose sequence {row['sequence']} is")
-    return Eviction(
-        life=life,
-        at=at,
-        content=content,
+    lost = Lost(
+        at=moment_of(row),
+        block=int(row["block"]),
+        content=int(row["content"]),
         cause=str(row["cause"]),
-        asked=asked,
-        needed=_needed(record, row["sequence"]),
-        command=_command(past, at.record) if row["cause"] == "reset" else None,
-        queue=None if blocks.count[block] else _queue(fold, record, at.op, block),
-        idle=idle,
         hits=int(row["hits"]),
-        hit_by=hit_by,
-        copies=copies,
+        sequence=row["sequence"],
+        asked=past.who(row["request"], row["sequence"], row["sequence_index"]),
+    )
+    fold, record = past.before(lost.at.record, lost.at.op)
+    then = standing(past, lost, fold, record)
+    so_far = _life_so_far(past, then.life, row)
+    return told(lost, then, so_far, wanted_again(past, lost.content, then.value, lost.at, fold))
+
+
+class Lost(msgspec.Struct, frozen=True, kw_only=True):
+    """An eviction as its operation tells it; ``asked`` is None where nobody is known."""
+
+    at: Moment
+    block: int
+    content: int
+    cause: str
+    hits: int
+    sequence: int | None
+    asked: Who | None
+
+
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """How things stood before an eviction; ``value`` is the content's hash, None where it is not recorded."""
+
+    life: Life
+    needed: int
+    command: Command | None
+    queue: Queue | None
+    copies: list[Life]
+    value: bytes | None
+
+
+class SoFar(msgspec.Struct, frozen=True, kw_only=True):
+    """A block's life up to its eviction. ``labelled``: it is recorded how the content came into it."""
+
+    idle: Idle | None
+    hit_by: list[Hit]
+    labelled: bool
+
+
+def standing(past: Past, lost: Lost, fold: Fold, record: Step) -> Standing:
+    """How things stood before an eviction in the step ``record``, where ``fold`` stands."""
+    blocks = fold.state.blocks
+    holders = np.flatnonzero(blocks.np_content == lost.content)
+    return Standing(
+        life=Life(block=lost.block, generation=blocks.generation[lost.block]),
+        needed=_needed(record, lost.sequence),
+        command=_command(past, lost.at.record) if lost.cause == "reset" else None,
+        queue=None if blocks.count[lost.block] else _queue(fold, record, lost.at.op, lost.block),
+        copies=[
+            Life(block=int(each), generation=int(blocks.np_generation[each]))
+            for each in holders.tolist()
+            if each != lost.block
+        ],
+        value=past.hash_of(fold, lost.content),
+    )
+
+
+def told(lost: Lost, then: Standing, so_far: SoFar, wants: Wants) -> Eviction:
+    """The answer, of its parts."""
+    lacks: list[str] = []
+    if not so_far.labelled and len(so_far.hit_by) < lost.hits:
+        lacks.append(f"the hits of {then.life} before the recording begins")
+    if so_far.idle is None:
+        lacks.append(f"the operation on {then.life} before it")
+    if then.value is None:
+        lacks.append(
+            f"the hash of content {lost.content}: who missed it is not known, only who hit or computed it"
+        )
+    lacks += wants.not_recorded
+    if lost.sequence is not None and lost.asked is None:
+        lacks.append(f"whose sequence {lost.sequence} is")
+    return Eviction(
+        life=then.life,
+        at=lost.at,
+        content=lost.content,
+        cause=lost.cause,
+        asked=lost.asked,
+        needed=then.needed,
+        command=then.command,
+        queue=then.queue,
+        idle=so_far.idle,
+        hits=lost.hits,
+        hit_by=so_far.hit_by,
+        copies=then.copies,
         wanted=wants.found,
         wanted_in_all=wants.in_all,
         through=wants.through,
-        not_recorded=told,
+        not_recorded=lacks,
     )
 
 
@@ -207,13 +260,13 @@ def _none(past: Past, life: Life, step: int | None, lost: bool) -> str:
 # -- what came before -----------------------------------------------------------------------------------------------------
 
 
-def _life_so_far(past: Past, life: Life, row: Row) -> tuple[Idle | None, list[Hit], bool]:
+def _life_so_far(past: Past, life: Life, row: Row) -> SoFar:
     """Its last operation, the hits on its content, and whether its labelling is recorded."""
     idle: Idle | None = None
     hits: list[Hit] = []
     for each in past.search(f"block:{life}", Place(row["record"], row["index"])):
         if each["kind"] == "gap":
-            return idle, hits, False
+            return SoFar(idle=idle, hit_by=hits, labelled=False)
         if idle is None:
             since = moment_of(each)
             idle = Idle(
@@ -222,12 +275,12 @@ def _life_so_far(past: Past, life: Life, row: Row) -> tuple[Idle | None, list[Hi
                 steps=row["step"] - since.step,
                 ns=row["time"] - since.time,
             )
-        if each["kind"] in ("reuse", "share") and each["cause"] == "prefix_hit" and len(hits) < _MOST_HITS:
+        if each["kind"] in ("reuse", "share") and each["cause"] == "prefix_hit" and len(hits) < MOST_HITS:
             who = past.who(each["request"], each["sequence"], each["sequence_index"])
             hits.append(Hit(who=who, operation=each["kind"], at=moment_of(each)))
         if each["kind"] == "cache":
-            return idle, hits, True
-    return idle, hits, False
+            return SoFar(idle=idle, hit_by=hits, labelled=True)
+    return SoFar(idle=idle, hit_by=hits, labelled=False)
 
 
 def _needed(step: Step, sequence: int | None) -> int:

@@ -50,6 +50,7 @@ class Past:
         self._seeker = seeker
         self._searcher = Searcher(reader, seeker)
         self._requests: dict[int, Row] | None = None
+        self._hashes: dict[int, bytes] = {}
 
     # -- requests -----------------------------------------------------------------------------------------------------
 
@@ -69,6 +70,13 @@ class Past:
         """``r17 (name)``, in an error."""
         row = self.requests.get(request)
         return f"r{request}" if row is None else f"r{request} ({shown(row['name'], 100)})"
+
+    def steps_of(self, request: int) -> Numbers | None:
+        """The steps in which a request was in the engine, as the index knows them; None: it does not."""
+        row = self.requests.get(request)
+        if row is None or row["submitted_step"] is None or row["state"] == "lost" or not self.indexed:
+            return None
+        return Numbers(row["submitted_step"], row["ended_step"])
 
     def who(self, request: int | None, sequence: int | None = None, index: int | None = None) -> Who | None:
         """A request by its number; None for None."""
@@ -176,9 +184,9 @@ class Past:
         """Batches, keyframes and gaps (:class:`kvarium.sql.walk.Walk`) from a keyframe before a step to the end, without text."""
         yield from Walk(self.reader, self.number, Steps(first=step), with_text=False)
 
-    def everything(self, with_text: bool) -> Iterator[Any]:
+    def everything(self, with_text: bool) -> Walk:
         """The same from the recording's beginning."""
-        yield from Walk(self.reader, self.number, Steps(), with_text)
+        return Walk(self.reader, self.number, Steps(), with_text)
 
     # -- contents -----------------------------------------------------------------------------------------------------
 
@@ -195,6 +203,8 @@ class Past:
 
     def hash_of(self, fold: Fold, content: int) -> bytes | None:
         """The hash of a content; None where it is not recorded."""
+        if content in self._hashes:
+            return self._hashes[content]
         chain = self.chain(fold, content)
         if chain is None:
             return None
@@ -210,4 +220,5 @@ class Past:
                 value = block_hash(value, row["tokens"], row["extra_keys"])
             else:
                 return None
+        self._hashes[content] = value
         return value

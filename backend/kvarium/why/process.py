@@ -14,9 +14,9 @@ from kvarium.launch import stand_aside
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
+from kvarium.why.answers import answer
 from kvarium.why.messages import Asked, Failure
 from kvarium.why.past import Past
-from kvarium.why.questions import answer
 
 
 def told(asked: Asked) -> bytes:

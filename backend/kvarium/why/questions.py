@@ -1,20 +1,17 @@
-"""The questions that can be asked, and who answers them: one list for the command line, the API and the screen."""
+"""The questions that can be asked, and the link by which each is known: one list for the command line, the API and every page.
 
-from collections.abc import Callable
-from typing import Annotated
+    Evicted(op=9920)                     why/evicted?op=9920
+    PreemptedAt(request="r17", step=90)  why/preempted?of=r17&step=90
+    LeaksAt(baseline=0, step=90)         why/leaks?step=90             what is as by default is left out
+    FindingsIn()                         findings
+
+A link is the address behind ``/api/sessions/ID/``. The page writes it the same way (frontend/src/store/links.ts).
+"""
+
+from typing import Annotated, Final
+from urllib.parse import parse_qsl, quote
 
 import msgspec
-
-from kvarium.findings.answer import Findings
-from kvarium.findings.sweep import find
-from kvarium.why.eviction import Eviction, why_evicted
-from kvarium.why.leaks import Leaks, what_leaks
-from kvarium.why.memory import Memory, where_memory_goes
-from kvarium.why.missed.answer import Miss
-from kvarium.why.missed.question import why_missed
-from kvarium.why.past import Past
-from kvarium.why.preemption import Preemption, why_preempted
-from kvarium.why.waiting import Wait, why_waits
 
 Number = Annotated[int, msgspec.Meta(ge=0, lt=1 << 53)]
 U32 = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
@@ -68,22 +65,36 @@ class FindingsIn(msgspec.Struct, frozen=True, kw_only=True, tag="findings"):
 
 
 Question = Evicted | PreemptedAt | WaitsAt | MissedAt | MemoryAt | LeaksAt | FindingsIn
-Answer = Eviction | Preemption | Wait | Miss | Memory | Leaks | Findings
 
-_ANSWERED: dict[type[Question], Callable[..., Answer]] = {
-    Evicted: why_evicted,
-    PreemptedAt: why_preempted,
-    WaitsAt: why_waits,
-    MissedAt: why_missed,
-    MemoryAt: where_memory_goes,
-    LeaksAt: what_leaks,
-    FindingsIn: find,
-}
+_ALL: Final[tuple[type[Question], ...]] = (Evicted, PreemptedAt, WaitsAt, MissedAt, MemoryAt, LeaksAt)
+_CALLED: Final = {"request": "of"}
+"""What a field is called in a link, where that is not its name."""
 
 
-def answer(past: Past, question: Question) -> Answer:
-    """The answer. Raises :class:`kvarium.errors.OutOfRangeError` where what is asked about is not recorded, or is not so."""
-    asked = msgspec.structs.asdict(question)
-    if asked.get("step") is not None:
-        past.check_step(asked["step"])
-    return _ANSWERED[type(question)](past, **asked)
+def link_of(question: Question) -> str:
+    """The one way in which the link of a question is written: its fields in their order, but for those that are as by default."""
+    if isinstance(question, FindingsIn):
+        return "findings"
+    told = [
+        f"{_CALLED.get(field.name, field.name)}={quote(str(value), safe='')}"
+        for field in msgspec.structs.fields(question)
+        if (value := getattr(question, field.name)) != field.default
+    ]
+    tag = question.__struct_config__.tag
+    return f"why/{tag}" + (f"?{'&'.join(told)}" if told else "")
+
+
+def question_of(link: str) -> Question | None:
+    """The question whose link that is; None: it is none's."""
+    path, _, query = link.partition("?")
+    if path == "findings":
+        return FindingsIn()
+    kind = next((each for each in _ALL if path == f"why/{each.__struct_config__.tag}"), None)
+    if kind is None:
+        return None
+    names = {called: name for name, called in _CALLED.items()}
+    told = {names.get(name, name): value for name, value in parse_qsl(query)}
+    try:
+        return msgspec.convert({"type": kind.__struct_config__.tag} | told, kind, strict=False)
+    except msgspec.ValidationError:
+        return None

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from kvarium.why.questions import Answer
+from kvarium.why.answers import Answer
 
 
 def schema() -> dict[str, Any]:

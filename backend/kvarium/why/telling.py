@@ -3,6 +3,7 @@
 from kvarium.findings.answer import Findings
 from kvarium.findings.telling import lines as findings
 from kvarium.terminal import figure, shown
+from kvarium.why.answers import Answer
 from kvarium.why.eviction import Eviction, Queue
 from kvarium.why.holders import Holder
 from kvarium.why.leaks import Leak, Leaks
@@ -10,7 +11,6 @@ from kvarium.why.memory import Memory
 from kvarium.why.missed.answer import Miss
 from kvarium.why.missed.telling import lines as missed
 from kvarium.why.preemption import Preemption
-from kvarium.why.questions import Answer
 from kvarium.why.waiting import Reason, Wait
 from kvarium.why.wanted import Want
 from kvarium.why.words import at, plural, span, unknown, who

@@ -20,7 +20,7 @@ from kvarium.why.places import Life, Moment, Who
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.decisions import Admitted
 from kvarium_ledger.fold import Fold
-from kvarium_ledger.operations import Cause, Operation
+from kvarium_ledger.operations import NONE, Cause, Operation
 from kvarium_ledger.records import Gap, Keyframe, Step
 
 _MOST: Final = 20
@@ -51,102 +51,142 @@ class Wants(msgspec.Struct, kw_only=True):
 
 def wanted_again(past: Past, content: int, value: bytes | None, after: Moment, fold: Fold) -> Wants:
     """Who wanted ``content``, whose hash is ``value``, after the moment of its eviction, before which ``fold`` stands."""
-    return _Watch(past, content, value, after, fold).run()
+    watched = Watched(past, fold)
+    wants = watched.expect(content, value, after)
+    for each in past.later(after.step):
+        if isinstance(each, Keyframe):
+            watched.sequences.load(each)
+        elif isinstance(each, Batch):
+            watched.sequences.learn(each)
+            for step in each.steps:
+                if step.record >= after.record:
+                    watched.follow(step, after.op)
+        elif isinstance(each, Gap) and each.record > after.record:
+            watched.lose()
+            break
+    return wants
 
 
 class _Watch:
-    def __init__(self, past: Past, content: int, value: bytes | None, after: Moment, fold: Fold) -> None:
+    """One content that was evicted ``after`` a moment, and who wanted it since."""
+
+    def __init__(self, content: int, value: bytes | None, after: Moment) -> None:
+        self.content = content
+        self.value = value
+        self.after = after
+        self.missed: dict[int, Want] = {}
+        self.wants = Wants(through=after.record)
+
+    def tell(self, want: Want) -> None:
+        self.wants.in_all += 1
+        if len(self.wants.found) < _MOST:
+            self.wants.found.append(want)
+
+
+class Watched:
+    """Contents whose evictions are expected, each of which is watched from there on; ``fold`` stands before the first."""
+
+    def __init__(self, past: Past, fold: Fold) -> None:
         self._past = past
-        self._content = content
-        self._value = value
-        self._after = after
-        self._holds = fold.state.blocks.np_content == content
-        self._generation = fold.state.blocks.np_generation.copy()
-        self._sequences = Sequences()
-        self._missed: dict[int, Want] = {}
-        self._wants = Wants(through=after.record)
+        self._holds: list[int] = fold.state.blocks.np_content.tolist()
+        self._generation: list[int] = fold.state.blocks.np_generation.tolist()
+        self._expected: dict[int, _Watch] = {}
+        self._of_content: dict[int, list[_Watch]] = {}
+        self._of_hash: dict[bytes, list[_Watch]] = {}
+        self._all: list[_Watch] = []
+        self.sequences = Sequences()
 
-    def run(self) -> Wants:
-        wants = self._wants
-        for each in self._past.later(self._after.step):
-            if isinstance(each, Keyframe):
-                self._sequences.load(each)
-            elif isinstance(each, Batch):
-                self._sequences.learn(each)
-                for step in each.steps:
-                    if step.record >= self._after.record:
-                        self._step(step)
-                        wants.through = step.record
-            elif isinstance(each, Gap) and each.record > self._after.record:
-                wants.not_recorded.append(f"who wanted it after record {wants.through}: a gap follows")
-                break
-        return wants
+    def expect(self, content: int, value: bytes | None, after: Moment) -> Wants:
+        """Watch a content from the eviction at ``after`` on, which is still to be followed; what is found so far."""
+        watch = _Watch(content, value, after)
+        self._expected[after.op] = watch
+        return watch.wants
 
-    def _step(self, step: Step) -> None:
+    def lose(self) -> None:
+        """A gap follows: nothing more is known of those that are watched."""
+        for watch in self._all:
+            watch.wants.not_recorded.append(
+                f"who wanted it after record {watch.wants.through}: a gap follows"
+            )
+        self._all, self._of_content, self._of_hash, self._expected = [], {}, {}, {}
+
+    def follow(self, step: Step, begin: int = 0) -> None:
+        """Follow a step, from operation ``begin`` on."""
         columns = OperationColumns.decode(step.operations)
-        events: list[tuple[int, int, Admitted | int]] = []
-        if self._value is not None:
-            events += [
-                (decision.op, 0, decision)
-                for decision in step.decisions
-                if isinstance(decision, Admitted)
-                and decision.missed == self._value
-                and decision.op > self._after.op
-            ]
-        events += [(step.op + at, 1, at) for at in self._watched(columns, step.op)]
+        changes = self._changes(columns)
+        changes[: max(0, begin - step.op)] = False
+        events: list[tuple[int, int, Admitted | int]] = [
+            (step.op + at, 1, at) for at in np.flatnonzero(changes).tolist()
+        ]
+        events += [
+            (decision.op, 0, decision)
+            for decision in step.decisions
+            if isinstance(decision, Admitted) and decision.missed is not None
+        ]
+        contents = columns.expand("content")
         for op, _, what in sorted(events, key=lambda event: event[:2]):
             at = Moment(record=step.record, step=step.step, op=op, time=step.sealed)
             if isinstance(what, Admitted):
-                want = Want(
-                    how="missed",
-                    who=self._past.who(what.request),
-                    at=at,
-                    resumed=what.state_before == "preempted",
-                )
-                self._missed[what.request] = want
-                self._tell(want)
+                self._admitted(what, at)
             else:
-                self._operation(columns, what, at)
+                self._operation(columns, contents, what, at)
+        for watch in self._all:
+            watch.wants.through = step.record
 
-    def _watched(self, columns: OperationColumns, first: int) -> list[int]:
-        """The operations of a step that may be about the content, from its eviction on, and those that begin a block's life."""
-        labels = columns.mask(Operation.cache, Operation.evict)
-        about = np.zeros(len(columns), dtype=bool)
-        about[labels] = columns.content == self._content
-        hits = columns.mask(Operation.reuse) | (
-            columns.mask(Operation.share) & (columns.cause == int(Cause.prefix_hit))
-        )
-        about |= hits | columns.mask(Operation.allocate, Operation.copy)
-        if not len(about):
-            return []
-        about[: max(0, self._after.op - first)] = False
-        return np.flatnonzero(about).tolist()
+    @staticmethod
+    def _changes(columns: OperationColumns) -> np.ndarray:
+        """The operations that are about contents of blocks, or begin a block's life."""
+        hits = columns.mask(Operation.share) & (columns.cause == int(Cause.prefix_hit))
+        kinds = (Operation.cache, Operation.evict, Operation.reuse, Operation.allocate, Operation.copy)
+        changes: np.ndarray = hits | columns.mask(*kinds)
+        return changes
 
-    def _operation(self, columns: OperationColumns, at: int, moment: Moment) -> None:
+    def _admitted(self, decision: Admitted, at: Moment) -> None:
+        assert decision.missed is not None
+        for watch in self._of_hash.get(decision.missed, ()):
+            if decision.op <= watch.after.op:
+                continue
+            want = Want(
+                how="missed",
+                who=self._past.who(decision.request),
+                at=at,
+                resumed=decision.state_before == "preempted",
+            )
+            watch.missed[decision.request] = want
+            watch.tell(want)
+
+    def _operation(self, columns: OperationColumns, contents: np.ndarray, at: int, moment: Moment) -> None:
         kind, block = Operation(int(columns.kind[at])), int(columns.block[at])
         if kind in (Operation.allocate, Operation.copy):
             self._generation[block] += 1
             return
         if kind == Operation.evict:
-            self._holds[block] = False
+            self._holds[block] = NONE
+            self._begin(moment.op)
             return
-        who = self._who(int(columns.sequence[at]))
-        life = Life(block=block, generation=int(self._generation[block]))
         if kind == Operation.cache:
-            self._holds[block] = True
-            missed = None if who is None else self._missed.pop(who.request, None)
+            self._holds[block] = int(contents[at])
+        for watch in self._of_content.get(self._holds[block], ()):
+            who = self._who(int(columns.sequence[at]))
+            life = Life(block=block, generation=self._generation[block])
+            if kind != Operation.cache:
+                watch.tell(Want(how="hit", who=who, at=moment, life=life))
+                continue
+            missed = None if who is None else watch.missed.pop(who.request, None)
             if missed is None:
-                self._tell(Want(how="computed", who=who, at=moment, life=life))
+                watch.tell(Want(how="computed", who=who, at=moment, life=life))
             else:
                 missed.computed, missed.life = moment, life
-        elif self._holds[block]:
-            self._tell(Want(how="hit", who=who, at=moment, life=life))
+
+    def _begin(self, op: int) -> None:
+        watch = self._expected.pop(op, None)
+        if watch is None:
+            return
+        self._all.append(watch)
+        self._of_content.setdefault(watch.content, []).append(watch)
+        if watch.value is not None:
+            self._of_hash.setdefault(watch.value, []).append(watch)
 
     def _who(self, sequence: int) -> Who | None:
-        request = int(self._sequences.requests(np.array([sequence]))[0])
+        request = int(self.sequences.requests(np.array([sequence]))[0])
         return None if request < 0 else self._past.who(request, sequence)
-
-    def _tell(self, want: Want) -> None:
-        self._wants.in_all += 1
-        if len(self._wants.found) < _MOST:
-            self._wants.found.append(want)

@@ -47,7 +47,7 @@ def _admissions(past: Past, number: int) -> tuple[list[Row], list[str]]:
     """All admissions of a request, and what of them is not recorded."""
     found: list[Row] = []
     told: list[str] = []
-    for row in past.search(f"decision:admitted owner:r{number}", Place(0, 0), "later"):
+    for row in past.search(f"decision:admitted owner:r{number}", Place(0, 0), "later", past.steps_of(number)):
         if row["kind"] == "gap":
             told.append(f"whether it was admitted in records {row['first']} to {row['last']}, which are lost")
         elif row["decision"]["request"] == number:
@@ -256,7 +256,9 @@ class _Question:
 
     def _submitted(self) -> Row:
         for row in self._past.search(
-            f"decision:submitted owner:r{self._number}", Place(self._row["record"], self._row["index"])
+            f"decision:submitted owner:r{self._number}",
+            Place(self._row["record"], self._row["index"]),
+            steps=self._past.steps_of(self._number),
         ):
             if row["kind"] != "gap" and row["decision"]["request"] == self._number:
                 return dict(row["decision"])
