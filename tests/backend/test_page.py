@@ -1,19 +1,28 @@
 """The page that is exported: what goes into it, and what is refused with what to do."""
 
 import base64
+import contextlib
 import json
 import shutil
 import sqlite3
 import zlib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kvarium.errors import KvariumError, OutOfRangeError
 from kvarium.exchange import page_plan
 from kvarium.exchange.page import export_page
-from kvarium.exchange.page_plan import plan_page
+from kvarium.exchange.page_answers import Answers, derive_answers
+from kvarium.exchange.page_plan import Plan, plan_page
+from kvarium.recording.careers import MAX_ROWS, read_careers
+from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
+from kvarium.recording.seek import Seeker
+from kvarium.why.answers import answer
+from kvarium.why.past import Past
+from kvarium.why.questions import link_of, question_of
 from kvarium_ledger import codec
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.records import Keyframe
@@ -36,7 +45,7 @@ def parts_of(page: Path) -> dict[str, bytes]:
 
 
 def written(reader: Reader, place: Path, *steps: int) -> dict[str, bytes]:
-    export_page(reader, plan_page(reader, 1, *steps), place, lambda done, total: None)
+    export_page(reader, plan_page(reader, 1, *steps), place, lambda done, total: None, Answers())
     return parts_of(place)
 
 
@@ -106,7 +115,18 @@ def test_a_live_session_is_copied_as_far_as_it_is_committed(
         engine.send(frames)
         engine.wait_acked(len(frames) - 1)
         place = tmp_path / "live.html"
-        done = kvarium("export", engine.hello.session, "--db", str(db), "--format", "html", "-o", str(place))
+        done = kvarium(
+            "export",
+            engine.hello.session,
+            "--db",
+            str(db),
+            "--format",
+            "html",
+            "--answers",
+            "0",
+            "-o",
+            str(place),
+        )
         assert done.returncode == 0, done.stderr
     parts = parts_of(place)
     index = json.loads(parts["index"])
@@ -117,6 +137,81 @@ def test_a_live_session_is_copied_as_far_as_it_is_committed(
 def test_a_session_without_a_step_is_refused(server: RunningServer, db: Path, tmp_path: Path) -> None:
     with server.engine() as engine:
         place = tmp_path / "empty.html"
-        done = kvarium("export", engine.hello.session, "--db", str(db), "--format", "html", "-o", str(place))
+        done = kvarium(
+            "export",
+            engine.hello.session,
+            "--db",
+            str(db),
+            "--format",
+            "html",
+            "--answers",
+            "0",
+            "-o",
+            str(place),
+        )
     assert done.returncode == 1 and "holds no step" in done.stderr
     assert not place.exists()
+
+
+@pytest.fixture(scope="module")
+def answered(mixed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, dict[str, bytes], Plan]:
+    """A page with a few answers of each kind, of the last steps."""
+    reader = Reader(open_for_reading(str(mixed)))
+    plan = plan_page(reader, 1, int(reader.session(1)["last_step"]) - 60)
+    answers = derive_answers(reader, plan, 12, lambda done, total: None)
+    place = tmp_path_factory.mktemp("answered") / "x.html"
+    export_page(reader, plan, place, lambda done, total: None, answers)
+    return reader, parts_of(place), plan
+
+
+def test_answers_in_a_page_are_those_of_the_module_by_their_links(
+    answered: tuple[Reader, dict[str, bytes], Plan],
+) -> None:
+    reader, parts, plan = answered
+    table = json.loads(parts["answers"])
+    with contextlib.closing(Seeker(reader)) as seeker:
+        past = Past(reader, seeker, 1)
+        kinds: dict[str, list[str]] = {}
+        for link in table:
+            question = question_of(link)
+            assert question is not None and link_of(question) == link
+            kinds.setdefault(str(question.__struct_config__.tag), []).append(link)
+        assert {"findings", "evicted", "memory", "leaks", "missed"} <= set(kinds)
+        for links in kinds.values():
+            for link in (links[0], links[-1]):
+                question = question_of(link)
+                assert question is not None
+                assert table[link] == json.loads(msgspec.json.encode(answer(past, question)))
+    end = int(plan.row["last_step"])
+    assert table["why/memory"] == table[f"why/memory?step={end}"]
+    named = [each["link"] for one in table["findings"]["findings"] for each in one["evidence"]]
+    assert {link for link in named if link is not None and link.startswith("why/")} <= set(table)
+
+
+def test_a_page_says_how_many_of_how_many_questions_it_answers(
+    answered: tuple[Reader, dict[str, bytes], Plan],
+) -> None:
+    _, parts, plan = answered
+    kinds = json.loads(parts["about"])["answers"]
+    told = [json.loads(parts["answers"])[link] for link in json.loads(parts["answers"]) if "evicted" in link]
+    assert kinds["evicted"]["answered"] == len(told)
+    assert 0 < kinds["evicted"]["answered"] < kinds["evicted"]["of"]
+    assert plan.part is not None
+    assert kinds["memory"]["of"] == plan.part.to_step - plan.part.from_step + 1
+
+
+def test_no_answers_are_made_where_none_are_asked_for(mixed_reader: Reader, tmp_path: Path) -> None:
+    parts = written(mixed_reader, tmp_path / "x.html", 200, 220)
+    assert "answers" not in parts and json.loads(parts["about"])["answers"] == {}
+    refused = kvarium("export", str(tmp_path / "x.db"), "--format", "jsonl", "--answers", "3")
+    assert refused.returncode == 2 and "--answers belongs to --format html" in refused.stderr
+
+
+def test_careers_in_a_page_are_those_of_its_steps(mixed_reader: Reader, tmp_path: Path) -> None:
+    columns = json.loads(written(mixed_reader, tmp_path / "x.html", 200, 220)["careers"])
+    told = read_careers(mixed_reader, 1, 200, 220, 220, 0, MAX_ROWS, None)
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    assert sorted(rows, key=lambda row: row["request"]) == sorted(
+        told["requests"], key=lambda row: row["request"]
+    )
+    assert len(rows) == told["total"] > 0

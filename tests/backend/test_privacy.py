@@ -27,6 +27,7 @@ from kvarium_ledger.records import Control, Note, Prompt, Record, Step, Text
 from tests.backend.running_server import Watch, wait_for
 from tests.backend.server_process import ServerProcess, kvarium, process
 from tests.backend.sql_answers import ask
+from tests.backend.test_page import parts_of
 
 WORD = "zanzibar-pepper-and-saffron"
 SIZE = 4
@@ -315,6 +316,20 @@ def test_the_word_is_nowhere_in_lines_without_text(full: Recorded, tmp_path: Pat
 
     assert exported() != set()
     assert exported("--strip-text", "hash", "--strip-notes") == set()
+
+
+@pytest.mark.usefixtures("built_page")
+def test_the_word_is_in_no_answer_of_a_page_without_text(full: Recorded, tmp_path: Path) -> None:
+    def answers(*options: str) -> bytes:
+        place = tmp_path / f"{len(options)}.html"
+        done = kvarium("export", "--db", str(full.path), "--format", "html", *options, "-o", str(place))
+        assert done.returncode == 0, done.stderr
+        return parts_of(place)["answers"]
+
+    assert "tokens as JSON" in seen([answers()]), "of a miss the nearest text is told"
+    left = answers("--strip-text", "hash")
+    assert b"why/missed?of=r0" in left
+    assert seen([left]) == set()
 
 
 def test_notes_are_left_out_only_with_the_text(recorded: tuple[Path, str], tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 """A recording as one page: opened from disk with the network off, scrubbed, compared with the Python fold."""
 
+import base64
+import json
 import random
 import re
 import sqlite3
+import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -32,15 +36,16 @@ PART = (300, 449)
 OWN = ("blob:", "data:")
 
 
-def exported(recording: Path, place: Path, *options: str) -> Path:
-    done = kvarium("export", str(recording), "--format", "html", "-o", str(place), *options)
+def exported(recording: Path, place: Path, *options: str, answers: int = 0) -> Path:
+    asked = ("--format", "html", "--answers", str(answers), "-o", str(place), *options)
+    done = kvarium("export", str(recording), *asked)
     assert done.returncode == 0, done.stderr
     return place
 
 
 @pytest.fixture(scope="module")
 def whole(recording: Recording, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return exported(recording.path, tmp_path_factory.mktemp("page") / "mix, 100 % & more.html")
+    return exported(recording.path, tmp_path_factory.mktemp("page") / "mix, 100 % & more.html", answers=30)
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +202,33 @@ def test_the_policy_lets_nothing_but_the_page_s_own_script_run(whole: Path) -> N
     assert rules["default-src"] == "'none'" and "connect-src" not in rules
     assert re.fullmatch(r"'sha256-[A-Za-z0-9+/=]+' 'wasm-unsafe-eval'", rules["script-src"])
     assert re.fullmatch(r"'sha256-[A-Za-z0-9+/=]+'", rules["style-src"])
+
+
+def test_y_tells_from_disk_why_a_block_was_evicted(
+    whole: Path, recording: Recording, open_page: Pages
+) -> None:
+    link, told = next(
+        (link, told) for link, told in answers_of(whole).items() if link.startswith("why/evicted?op=")
+    )
+    step, block = told["at"]["step"], told["life"]["block"]
+    page, asked = opened(open_page, whole, f"?step={step}&block={block}")
+    page.keyboard.press("y")
+    expect(page).to_have_url(re.compile("why=evicted"))
+    expect(page.locator(".why")).to_contain_text(f"{block}#{told['life']['generation']}")
+    assert link == f"why/evicted?op={told['at']['op']}"
+    assert asked == []
+
+
+def answers_of(page: Path) -> dict[str, Any]:
+    data = re.search(r'data-part="answers">([^<]*)<', page.read_text())
+    assert data is not None
+    found: dict[str, Any] = json.loads(zlib.decompress(base64.b64decode(data[1])))
+    return found
+
+
+def test_the_foot_says_how_many_answers_the_page_holds(whole: Path, part: Path, open_page: Pages) -> None:
+    page, _ = opened(open_page, whole)
+    expect(page.get_by_test_id("answers")).to_have_text(re.compile(r"^\d+ of [\d,]+ answers$"))
+    expect(page.get_by_test_id("answers")).to_have_attribute("title", re.compile(r"findings 1/1"))
+    page, _ = opened(open_page, part)
+    expect(page.get_by_test_id("answers")).to_have_count(0)

@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from kvarium.api import process
 from kvarium.api.context import HubDependency, place_of
+from kvarium.api.numbers import IN_DIGITS
 from kvarium.api.sessions import reading
 from kvarium.errors import KvariumError, UnwritableError
 from kvarium.exchange.formats import Format
@@ -167,16 +168,19 @@ async def export(
     request: Request,
     format: Format,
     steps: Annotated[str | None, Query(max_length=40)] = None,
+    answers: Annotated[int | None, Query(ge=0, le=100_000), IN_DIGITS] = None,
     strip_text: StripText | None = None,
     strip_notes: bool = False,
 ) -> Response:
     """This session in a format for another program, as ``kvarium export`` writes it: made whole first, then sent.
 
-    ``steps=A..B`` (either may be left out) takes a part of it as a page. With ``strip_text`` its text is left out, and with
+    ``steps=A..B`` (either may be left out) takes a part of it as a page, and ``answers`` says how many answers to why are in it. With ``strip_text`` its text is left out, and with
     ``strip_notes`` its notes too. It is given up when nobody waits for it.
     """
     strip = _strip(strip_text, strip_notes)
     from_step, to_step = _part(format, steps)
+    if answers is not None and format is not Format.html:
+        raise HTTPException(422, f"answers are part of html; {format} has none")
     place = await reading(lambda: place_of(hub, session))
     await hub.settle(session)
     with _making(hub) as cancelled, _folder() as folder:
@@ -188,6 +192,7 @@ async def export(
             strip=strip,
             from_step=from_step,
             to_step=to_step,
+            answers=answers,
         )
         told = await process.ask(
             "kvarium.exchange.process", msgspec.msgpack.encode(order), request, cancelled=cancelled

@@ -56,6 +56,17 @@ def export(
         int | None,
         typer.Option(min=0, metavar="STEP", help="html: the last step of the page.", show_default=False),
     ] = None,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=100_000,
+            metavar="N",
+            help="html: how many answers to why go into the page, beside the findings and what they name; 0: none at all. "
+            "Default: 200.",
+            show_default=False,
+        ),
+    ] = None,
     strip_text: Annotated[
         StripText | None,
         typer.Option(
@@ -76,9 +87,11 @@ def export(
         raise WrongUsageError(
             f"--from-step and --to-step take a part with --format html; {format} is written whole"
         )
+    if format is not Format.html and answers is not None:
+        raise WrongUsageError(f"--answers belongs to --format html; {format} has none")
     if from_step is not None and to_step is not None and from_step > to_step:
         raise WrongUsageError(f"--from-step {from_step} is after --to-step {to_step}")
-    wanted = Wanted(format, _strip(strip_text, strip_notes), from_step, to_step)
+    wanted = Wanted(format, _strip(strip_text, strip_notes), from_step, to_step, answers)
     with reading_session(session, db) as (reader, number):
         place = output or Path(wanted.name(reader.session(number)))
         write = wanted.writer(say)

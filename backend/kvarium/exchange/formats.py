@@ -42,12 +42,14 @@ _SUFFIX: Final = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be exported: the format, what is left out, and, of a page, which steps (None: from the first, to the last)."""
+    """What is to be exported: the format, what is left out, and, of a page, which steps (None: from the first, to the last) and
+    how many answers (None: as many as is usual)."""
 
     format: Format
     strip: "Strip | None" = None
     from_step: int | None = None
     to_step: int | None = None
+    answers: int | None = None
 
     def name(self, row: "Row") -> str:
         """What to call it, of the session with this row."""
@@ -85,7 +87,7 @@ def _writer(wanted: Wanted, tell: Callable[[str], None]) -> Writer:
         from kvarium.exchange.trace import export_trace
 
         return export_trace
-    return _page_writer(wanted.from_step, wanted.to_step, tell)
+    return _page_writer(wanted, tell)
 
 
 def _file_writer(strip: "Strip | None") -> Writer:
@@ -97,15 +99,19 @@ def _file_writer(strip: "Strip | None") -> Writer:
     return write
 
 
-def _page_writer(from_step: int | None, to_step: int | None, tell: Callable[[str], None]) -> Writer:
+def _page_writer(wanted: Wanted, tell: Callable[[str], None]) -> Writer:
     from kvarium import terminal
+    from kvarium.exchange import page_answers
     from kvarium.exchange.page import export_page
     from kvarium.exchange.page_plan import at_rest, plan_page
 
     def write(reader: "Reader", session: int, path: Path, progress: Progress) -> None:
         with at_rest(reader, session, path.parent) as (found, number):
-            plan = plan_page(found, number, from_step, to_step)
+            plan = plan_page(found, number, wanted.from_step, wanted.to_step)
             tell(f"the page will take about {terminal.size(plan.about_bytes)}")
-            export_page(found, plan, path, progress)
+            most = page_answers.DEFAULT if wanted.answers is None else wanted.answers
+            answers = page_answers.derive_answers(found, plan, most, progress)
+            tell(answers.told())
+            export_page(found, plan, path, progress, answers)
 
     return write

@@ -4,6 +4,8 @@
     frames-N     records as they are stored, about a mebibyte each
     keyframe-N   states from which a seek begins
     steps-N      the table of steps, columns
+    careers      when each request came, was admitted and ended, columns
+    answers      what was derived of the recording, by the links of the questions
     pieces, before, index, about                                                    and then the page's own script
 
 The reader's half is frontend/src/worker/embedded.ts, the page without a recording what ``npm run build:page`` makes. Whatever a
@@ -26,8 +28,9 @@ import sqlalchemy as sa
 
 from kvarium import __version__, terminal
 from kvarium.errors import KvariumError
+from kvarium.exchange.page_answers import Answers
 from kvarium.exchange.page_plan import MOST_BYTES, Plan
-from kvarium.recording import tables
+from kvarium.recording import careers, tables
 from kvarium.recording.contents import read_contents
 from kvarium.recording.notes import read_landmarks
 from kvarium.recording.reader import Reader
@@ -55,8 +58,8 @@ def template() -> bytes:
     return page
 
 
-def export_page(reader: Reader, plan: Plan, path: Path, progress: Progress) -> None:
-    """Write the page. ``progress`` is called with how many records of how many are in it."""
+def export_page(reader: Reader, plan: Plan, path: Path, progress: Progress, answers: Answers) -> None:
+    """Write the page, with ``answers`` in it. ``progress`` is called with how many records of how many are in it."""
     head, tail = template().split(MARKER)
     name = plan.row["name"] or plan.row["id"]
     title = html.escape(f"{name} · kvarium").encode("utf-8", "replace")
@@ -84,8 +87,11 @@ def export_page(reader: Reader, plan: Plan, path: Path, progress: Progress) -> N
         writer.json("pieces", {str(token): piece for token, piece in pieces.items()})
         if plan.base is not None and plan.text_recorded:
             writer.json("before", _before(reader, plan, plan.base))
+        writer.json("careers", _careers(reader, plan))
+        if answers.table:
+            writer.json("answers", answers.table)
         writer.json("index", index)
-        writer.plain("about", _about(plan))
+        writer.plain("about", _about(plan, answers))
         file.write(tail)
 
 
@@ -199,6 +205,21 @@ def _requests(reader: Reader, plan: Plan) -> dict[str, list[int]]:
     return {"request": [request for request, _ in told], "record": [record for _, record in told]}
 
 
+def _careers(reader: Reader, plan: Plan) -> dict[str, list[Any]]:
+    """When the requests of the page came, were admitted and ended: what a server tells by :mod:`kvarium.recording.careers`."""
+    first, last = (
+        (0, plan.row["last_step"]) if plan.part is None else (plan.part.from_step, plan.part.to_step)
+    )
+    rows = [
+        row
+        for row in reader.requests(plan.session)
+        if row["submitted_step"] is not None
+        and row["submitted_step"] <= last
+        and (row["ended_step"] is None or row["ended_step"] >= first)
+    ]
+    return {name: [row[name] for row in rows] for name in careers.COLUMNS}
+
+
 def _before(reader: Reader, plan: Plan, base: Keyframe) -> dict[str, Any]:
     """What was said before the part's first record and can still be looked at in it."""
     transcripts = [read_transcript(reader, plan.session, row.request, base.record) for row in base.requests]
@@ -216,7 +237,7 @@ def _portions(values: list[int], size: int) -> Iterator[list[int]]:
         yield values[at : at + size]
 
 
-def _about(plan: Plan) -> bytes:
+def _about(plan: Plan, answers: Answers) -> bytes:
     """What the page shows before anything of the recording is opened."""
     session = {name: value for name, value in plan.row.items() if name not in ("hello", "number")}
     session |= {"linked": False, "allow_control": False, "last_record": plan.last}
@@ -228,5 +249,6 @@ def _about(plan: Plan) -> bytes:
             "exported_utc_us": time.time_ns() // 1000,
             "kvarium": __version__,
             "part": None if plan.part is None else asdict(plan.part),
+            "answers": answers.kinds,
         }
     )

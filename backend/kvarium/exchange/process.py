@@ -35,6 +35,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     strip: Strip | None = None
     from_step: int | None = None
     to_step: int | None = None
+    answers: int | None = None
 
 
 class Made(msgspec.Struct, frozen=True, tag=True):
@@ -58,7 +59,7 @@ Outcome = Made | Failure
 
 def carry_out(order: Order) -> Outcome:
     """Write the export. What is a folder becomes one file, a ZIP without compression: its tables are compressed."""
-    wanted = Wanted(order.format, order.strip, order.from_step, order.to_step)
+    wanted = Wanted(order.format, order.strip, order.from_step, order.to_step, order.answers)
     folder = Path(order.folder)
     try:
         database = open_for_reading(order.database)

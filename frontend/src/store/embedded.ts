@@ -7,6 +7,7 @@
  */
 
 import type { EmbeddedRecording } from '../worker/embedded';
+import { EmbeddedAnswers } from './embeddedAnswers';
 import type { SessionInfo } from './sessions';
 
 export interface Embedded {
@@ -14,6 +15,8 @@ export interface Embedded {
   readonly exported_utc_us: number;
   /** The version that wrote it. */
   readonly kvarium: string;
+  /** How many answers of each kind are here, of how many questions that could be asked. */
+  readonly answers: Readonly<Record<string, { readonly answered: number; readonly of: number }>>;
   /** The steps that are here, where they are not all. */
   readonly part: { readonly from_step: number; readonly to_step: number; readonly last_step: number } | null;
 }
@@ -45,7 +48,23 @@ const found: Found | null = isEmbedded ? read() : null;
 export const embedded: Embedded | null = found?.about ?? null;
 export const recording: EmbeddedRecording | null = found?.recording ?? null;
 
+/** How many answers are here of how many, in all and by their kinds; null: the page asks a server. */
+export const heldAnswers = embedded && {
+  answered: Object.values(embedded.answers).reduce((sum, { answered }) => sum + answered, 0),
+  of: Object.values(embedded.answers).reduce((sum, { of }) => sum + of, 0),
+  kinds: Object.entries(embedded.answers)
+    .map(([kind, { answered, of }]) => `${kind} ${answered}/${of}`)
+    .join(', '),
+};
+
+const answers = recording === null ? null : new EmbeddedAnswers(recording);
+
 /** The answer to a question, by its link, in a page that holds answers; undefined: it holds none to this one. */
-export async function embeddedAnswer(_link: string): Promise<unknown | undefined> {
-  return undefined;
+export async function embeddedAnswer(link: string): Promise<unknown | undefined> {
+  return answers?.answer(link);
+}
+
+/** The link of the nearest step at which the page holds an answer to the same question; undefined: there is none. */
+export async function nearestAnswer(link: string): Promise<string | undefined> {
+  return answers?.nearest(link);
 }

@@ -2,7 +2,7 @@
 
 import { computed } from '@preact/signals';
 import { bytes, integer, moment, percent, short } from '../format';
-import { embedded } from '../store/embedded';
+import { embedded, heldAnswers as held } from '../store/embedded';
 import { keysShown } from '../store/layout';
 import {
   asked,
@@ -101,6 +101,11 @@ export function Footer() {
       {embedded !== null && embedded.part !== null && (
         <span>
           {text.footer.part(embedded.part.from_step, embedded.part.to_step, embedded.part.last_step)}
+        </span>
+      )}
+      {held !== null && held.of > 0 && (
+        <span title={text.footer.answersTitle(held.kinds)} data-testid="answers">
+          {text.footer.answers(held.answered, held.of)}
         </span>
       )}
       <span class="recording">

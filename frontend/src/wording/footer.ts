@@ -29,6 +29,9 @@ export const footer = {
   ofStep: 'of a step',
   recording: 'recording',
   exported: (when: string, version: string) => `exported ${when} by kvarium ${version}`,
+  answers: (held: number, of: number) => `${n(held)} of ${n(of)} answers`,
+  answersTitle: (kinds: string) =>
+    `Findings and answers to why that this page holds, made when it was exported: ${kinds}. The recording itself gives the others: kvarium why.`,
   part: (from: number, to: number, last: number) => `steps ${n(from)} to ${n(to)} of ${n(last + 1)}`,
   sizeTitle: (file: string | null) =>
     `What this session takes, compressed${file === null ? '' : `; the file with all that is in it, and its journal: ${file}`}`,

@@ -13,7 +13,6 @@ export const timeline = {
   recent: 'recent',
   label:
     'Timeline: drag to move through the session, with Shift to show those steps alone. Arrow keys move by a step, + and − zoom, 0 shows all.',
-  tooWide: (most: number) => `Requests have rows in up to ${n(most)} steps: zoom in`,
   noRequests: 'No request in these steps',
   rows: {
     shown: (count: number, total: number) => `${n(count)} of ${plural(total, 'request')}`,

@@ -34,6 +34,8 @@ function parts(left: readonly Uint8Array[] = frames): Map<string, Blob> {
     const columns = { step: some.map(({ step }) => step), record: some.map(({ record }) => record) };
     found.set(`steps-${i}`, part(JSON.stringify(columns)));
   });
+  const careers = { request: [3], name: ['a'], state: ['waiting'], preemptions: [0], submitted_step: [1] };
+  found.set('careers', part(JSON.stringify({ ...careers, admitted_step: [null], ended_step: [null] })));
   found.set('pieces', part('{"3":"caf"}'));
   const landmarks = [{ step: 1, record: 2, kind: 'note', count: 1, message: 'here' }];
   const index = {
@@ -75,6 +77,13 @@ describe('a recording in the page', () => {
     expect((await requests.landmarks(['gap'])).landmarks).toEqual([]);
     expect((await requests.landmarks(['note', 'gap'])).landmarks).toHaveLength(1);
     expect((await requests.pieces()).pieces).toEqual({ 3: 'caf' });
+  });
+
+  it('tells when requests came, from its table of them', async () => {
+    const query = { from: 0, to: lastStep + 1, count: 5, at: 0, offset: 0, selected: null };
+    const { requests, total, through } = await new EmbeddedRequests(parts()).careers(query);
+    expect(requests).toEqual([expect.objectContaining({ request: 3, submitted_step: 1, ended_step: null })]);
+    expect([total, through]).toEqual([1, lastStep]);
   });
 
   it('says what it does not hold', async () => {

@@ -6,6 +6,8 @@
  *     frames-0 …   records as the engine wrote them, each frame with its length before it
  *     keyframe-0 … states from which a seek begins, a frame each
  *     pieces       JSON: the vocabulary as far as the session told it
+ *     careers      JSON: columns, when each request came, was admitted and ended
+ *     answers      JSON: what was derived of the recording, by the links of the questions: the page itself opens it
  *     before       JSON: what was said before a part's first step, where only a part of a session was exported
  *
  * A part is zlib's bytes in base64. It is opened when somebody looks at it, and a few are kept open.
@@ -23,11 +25,14 @@ import { EmbeddedEvents } from './embeddedEvents';
 import type { EventPage, EventQuery } from './eventPage';
 import { Interned } from './interned';
 import type { Landmark, ToldLandmarks } from './landmarks';
+import type { LanesQuery } from './lanes';
 import type { StepColumns } from './series';
 import { type RecordedContent, type Requests, ServerError, type SessionFacts } from './source';
 import { LaneWalk, type ToldLanes } from './stretches';
 import { type FrameOf, readTold } from './telling';
 import type { Told } from './told';
+import { fromBase64, unpacked } from './unpacked';
+import { type Career, careersIn, type ToldCareers } from './wideLanes';
 
 /** Its parts by their names. A blob is kept by the browser, where need be on disk, and given to a worker without a copy. */
 export type EmbeddedRecording = ReadonlyMap<string, Blob>;
@@ -56,17 +61,13 @@ interface Before {
   readonly contents: readonly { readonly content: number; readonly tokens: readonly number[] }[];
 }
 
+/** Columns, a value a request. */
+type Careers = { readonly [Name in keyof Career]: readonly Career[Name][] };
+
 /** So many bytes of frames are kept open. */
 const MOST_OPEN = 48 << 20;
 /** What a seek brings behind its step, in bytes. */
 const AHEAD = 256 << 10;
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  const binary = atob(text);
-  const bytes = new Uint8Array(binary.length);
-  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
-  return bytes;
-}
 
 /** The last place of an ascending list whose value is at most `value`; -1: there is none. */
 function lastAtMost(list: readonly number[], value: number): number {
@@ -84,6 +85,7 @@ export class EmbeddedRequests implements Requests {
   private index: Promise<Index> | null = null;
   private table: Promise<StepColumns> | null = null;
   private before: Promise<Before> | null = null;
+  private all: Promise<readonly Career[]> | null = null;
   private search: EmbeddedEvents | null = null;
   /** Open parts with frames, the one that was used last at the end. */
   private readonly open = new Map<number, Promise<readonly Uint8Array[]>>();
@@ -97,9 +99,7 @@ export class EmbeddedRequests implements Requests {
     const blob = this.parts.get(name);
     if (blob === undefined) throw new ServerError(`the page lacks its part ${name}: its file is cut off`, 0);
     try {
-      const packed = new Blob([fromBase64((await blob.text()).trim())]);
-      const plain = packed.stream().pipeThrough(new DecompressionStream('deflate'));
-      return new Uint8Array(await new Response(plain).arrayBuffer());
+      return await unpacked(blob);
     } catch (error) {
       throw new ServerError(`the page’s part ${name} is damaged: ${(error as Error).message}`, 0);
     }
@@ -261,8 +261,15 @@ export class EmbeddedRequests implements Requests {
     return walk.told();
   }
 
-  async careers(): Promise<null> {
-    return null;
+  async careers(query: LanesQuery): Promise<ToldCareers> {
+    this.all ??= this.json<Careers>('careers').then((columns) =>
+      columns.request.map(
+        (_, row) =>
+          Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[row]])) as never,
+      ),
+    );
+    const { last_step } = await this.theIndex();
+    return careersIn(await this.all, query, last_step);
   }
 
   async requests(): Promise<readonly RequestTold[]> {

@@ -45,8 +45,6 @@ export interface LanesAnswer {
   readonly from: number;
   /** Excluded. */
   readonly to: number;
-  /** Is it too much to have lanes where the page holds the recording itself? */
-  readonly isTooWide: boolean;
   /**
    * Those that are in the engine where the view is, then those that come later, each by arrival, then those that ended before,
    * the last one first. The selected request is the first where it would not be among the rows.
@@ -205,7 +203,7 @@ export class Lanes {
    */
   answer({ from, to, count, at, offset, selected }: LanesQuery): LanesAnswer {
     const none = { rows: [], offset: 0, total: 0, holes: [], isLoading: false };
-    const nothing = { from, to, isTooWide: false, ...none };
+    const nothing = { from, to, ...none };
     if (to <= from) return nothing;
     this.look(from, to);
     const drawing = new Drawing(from, to);

@@ -65,8 +65,8 @@ export interface Requests {
   landmarks(kinds: readonly string[]): Promise<ToldLandmarks>;
   /** What each request did in the steps `first` to `last`, as many as were read in time. */
   lanes(first: number, last: number): Promise<ToldLanes>;
-  /** When requests of many steps came, were admitted and ended, as many as are asked for; null: there is no index to tell it. */
-  careers(query: LanesQuery): Promise<ToldCareers | null>;
+  /** When requests of many steps came, were admitted and ended, as many as are asked for. */
+  careers(query: LanesQuery): Promise<ToldCareers>;
   /** A row a request, in the order of submission, as far as the index goes; of what a page holds itself it is told nothing. */
   requests(): Promise<readonly RequestTold[]>;
   /** Events that meet a filter, from a place on, as many as were found in time. `memory` knows how sequences are called. */

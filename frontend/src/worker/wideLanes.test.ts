@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { type LanesQuery, SPAN_STATES } from './lanes';
-import { type Career, type ToldCareers, WideLanes } from './wideLanes';
+import { type Career, careersIn, type ToldCareers, WideLanes } from './wideLanes';
 
 const END = 100_000;
 
@@ -27,9 +27,9 @@ const query = (part: Partial<LanesQuery>): LanesQuery => ({
   ...part,
 });
 
-function lanesOf(answer: () => ToldCareers | null, lost: (step: number) => boolean = () => false) {
+function lanesOf(answer: () => ToldCareers, lost: (step: number) => boolean = () => false) {
   const asked: LanesQuery[] = [];
-  const careers = async (each: LanesQuery): Promise<ToldCareers | null> => {
+  const careers = async (each: LanesQuery): Promise<ToldCareers> => {
     asked.push(each);
     return answer();
   };
@@ -120,7 +120,7 @@ test('steps that are lost, or not indexed yet, are told as holes, and the rest i
   vi.useRealTimers();
 });
 
-test('somebody who moves on is asked for once a second at most, and a page without a server says that it has none', async () => {
+test('somebody who moves on is asked for once a second at most', async () => {
   vi.useFakeTimers();
   const { lanes, asked } = lanesOf(() => ({ requests: [], total: 0, through: END - 1 }));
   for (let at = 0; at < 100; at++) {
@@ -132,12 +132,25 @@ test('somebody who moves on is asked for once a second at most, and a page witho
   expect(asked.length).toBeLessThan(8);
   expect(asked.at(-1)!.at).toBe(99);
   lanes.close();
-  const own = lanesOf(() => null);
-  own.lanes.answer(query({}));
-  await vi.advanceTimersByTimeAsync(2000);
-  expect(own.lanes.answer(query({})).isTooWide).toBe(true);
-  await vi.advanceTimersByTimeAsync(5000);
-  expect(own.asked).toHaveLength(1);
-  own.lanes.close();
   vi.useRealTimers();
+});
+
+test('careers that a page holds are told as a server tells them: those that are there, those that come, those that ended', () => {
+  const all = [
+    career(0, { submitted_step: 0, ended_step: 9 }),
+    career(1, { submitted_step: 0, ended_step: 20 }),
+    career(2, { submitted_step: 5, ended_step: 30 }),
+    career(3, { submitted_step: 10, ended_step: null, state: 'running' }),
+    career(4, { submitted_step: 50, ended_step: 60 }),
+    career(5, { submitted_step: 12, ended_step: 40 }),
+    career(6, { submitted_step: 101, ended_step: null, state: 'waiting' }),
+  ];
+  const told = (part: Partial<LanesQuery>) => {
+    const { requests, total, through } = careersIn(all, query({ from: 10, to: 101, at: 40, ...part }), 100);
+    return [requests.map(({ request }) => request), total, through];
+  };
+  expect(told({})).toEqual([[3, 5, 4, 2, 1], 5, 100]);
+  expect(told({ offset: 1, count: 2 })).toEqual([[5, 4], 5, 100]);
+  expect(told({ count: 2, selected: 1 })).toEqual([[1, 3, 5], 5, 100]);
+  expect(told({ count: 2, selected: 0 })).toEqual([[3, 5], 5, 100]);
 });

@@ -1,6 +1,7 @@
 /**
- * The lanes of requests where the timeline shows so many steps that none of them is as wide as a pixel: from the server's index,
- * which tells when each request came, was admitted and ended (`GET …/careers`), as many as there are rows.
+ * The lanes of requests where the timeline shows so many steps that none of them is as wide as a pixel: from the server's index
+ * (`GET …/careers`) or the table that an exported page holds, which tell when each request came, was admitted and ended, as many as
+ * there are rows.
  *
  *     asked for   ├──────────────────────────────────────────────┤
  *     r17              ╶─▆▆▆▆▆▆▆▆▆▆▆▆╴                              preempted between: told as such, not where
@@ -34,6 +35,30 @@ export interface ToldCareers {
   readonly through: number | null;
 }
 
+/** What a server answers, of a page's own careers: backend/kvarium/recording/careers.py says the same in SQL. */
+export function careersIn(
+  all: readonly Career[],
+  { from, to, at, offset, count, selected }: LanesQuery,
+  through: number | null,
+): ToldCareers {
+  const group = ({ submitted_step, ended_step }: Career): number => {
+    if (submitted_step > at) return 1;
+    return ended_step !== null && ended_step < at ? 2 : 0;
+  };
+  const meets = all.filter(
+    ({ submitted_step, ended_step }) => submitted_step < to && (ended_step === null || ended_step >= from),
+  );
+  // Of those that ended the last one is first.
+  meets.sort((a, b) => {
+    const before = group(a) - group(b);
+    return before || (group(a) === 2 ? b.request - a.request : a.request - b.request);
+  });
+  const requests = meets.slice(offset, offset + count);
+  const also = meets.find(({ request }) => request === selected);
+  if (also !== undefined && !requests.includes(also)) requests.unshift(also);
+  return { requests, total: meets.length, through };
+}
+
 /** ms that the reader stays with a part before it is asked for, and between two questions at least. */
 const RESTS = 120;
 const PACE = 1000;
@@ -50,8 +75,6 @@ export class WideLanes {
     readonly grows: boolean;
   } | null = null;
   private wanted: LanesQuery | null = null;
-  /** There is nobody to ask: the page holds the recording itself. */
-  private isMute = false;
   private isAsking = false;
   private askedAt = Number.NEGATIVE_INFINITY;
   private timer: ReturnType<typeof setTimeout> | null = null;
@@ -83,11 +106,10 @@ export class WideLanes {
     const { from, to, offset } = query;
     const { told } = this;
     const none = { from, to, rows: [], offset, total: 0, holes: [], isLoading: isDue };
-    if (told === null) return { ...none, isTooWide: this.isMute };
+    if (told === null) return none;
     const through = told.answer.through ?? -1;
     return {
       ...none,
-      isTooWide: false,
       rows: told.answer.requests.map((career) => rowOf(career, query, through)),
       offset: told.query.offset,
       total: told.answer.total,
@@ -96,7 +118,6 @@ export class WideLanes {
   }
 
   private isDue(query: LanesQuery): boolean {
-    if (this.isMute) return false;
     const { told } = this;
     if (told === null || keyOf(told.query) !== keyOf(query)) return true;
     return told.grows && (told.answer.through ?? -1) < query.to - 1;
@@ -120,9 +141,8 @@ export class WideLanes {
     this.askedAt = performance.now();
     try {
       const answer = await this.requests.careers(query);
-      this.isMute = answer === null;
       const before = this.told?.answer.through;
-      this.told = answer && { answer, query, grows: answer.through !== before };
+      this.told = { answer, query, grows: answer.through !== before };
     } catch {
       // Asked again where somebody looks; what is missing is seen on the page.
     }

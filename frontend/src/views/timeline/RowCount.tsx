@@ -10,7 +10,7 @@ const words = text.timeline.rows;
 export function RowCount() {
   const answer = lanes.value;
   const { left, axis, minimap, rows } = layout.value;
-  if (answer === null || answer.isTooWide) return null;
+  if (answer === null) return null;
   const count = Math.min(rows, answer.rows.length);
   if (count === 0 || count >= answer.total) return null;
   return (

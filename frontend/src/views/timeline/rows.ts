@@ -8,7 +8,7 @@
  */
 
 import { text } from '../../text';
-import { type LaneRow, type LanesAnswer, MOST_STEPS, SPAN_STATES } from '../../worker/lanes';
+import { type LaneRow, type LanesAnswer, SPAN_STATES } from '../../worker/lanes';
 import { MONO } from '../fonts';
 import type { Palette } from '../palette';
 import { hatch, type Layout, ROW, rowsTop, type Window, xOf } from './draw';
@@ -48,15 +48,10 @@ export function drawRows(context: CanvasRenderingContext2D, scene: RowsScene): v
   const height = layout.rows * ROW;
   context.font = `10px ${MONO}`;
   context.textAlign = 'left';
-  const said = lanes.isTooWide
-    ? words.tooWide(MOST_STEPS)
-    : lanes.total === 0 && lanes.holes.length === 0
-      ? words.noRequests
-      : null;
-  if (said !== null) {
+  if (lanes.total === 0 && lanes.holes.length === 0) {
     context.fillStyle = palette.dim;
     context.textAlign = 'center';
-    context.fillText(said, (layout.left + layout.right) / 2, top + height / 2);
+    context.fillText(words.noRequests, (layout.left + layout.right) / 2, top + height / 2);
     return;
   }
   context.save();

@@ -30,6 +30,9 @@ export const footer: Whole<typeof english> = {
   ofStep: 'của một bước',
   recording: 'bản ghi',
   exported: (when, version) => `được xuất ${when} bởi kvarium ${version}`,
+  answers: (held, of) => `${n(held)} trên ${n(of)} câu trả lời`,
+  answersTitle: (kinds) =>
+    `Các phát hiện và câu trả lời cho vì sao mà trang này có, được tạo lúc xuất trang: ${kinds}. Với chính bản ghi, kvarium why trả lời được phần còn lại.`,
   part: (from, to, last) => `bước ${n(from)} đến ${n(to)} trên ${n(last + 1)}`,
   sizeTitle: (file) =>
     `Dung lượng đã nén của phiên này${file === null ? '' : `; tệp cùng mọi thứ trong đó và nhật ký của nó: ${file}`}`,

@@ -14,7 +14,6 @@ export const timeline: Whole<typeof english> = {
   recent: 'gần đây',
   label:
     'Dòng thời gian: kéo để đi dọc phiên, giữ Shift khi kéo để chỉ xem các bước đó. Phím mũi tên đi từng bước, + và − phóng to, thu nhỏ, 0 xem tất cả.',
-  tooWide: (most) => `Request có hàng khi xem tối đa ${n(most)} bước: hãy phóng to`,
   noRequests: 'Không có request trong các bước này',
   rows: {
     shown: (count, total) => `${n(count)} trên ${n(total)} request`,
