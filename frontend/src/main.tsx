@@ -14,6 +14,7 @@ import './styles/base.css';
 import './styles/layout.css';
 import './styles/bar.css';
 import './styles/panels.css';
+import './styles/queue.css';
 import './styles/lists.css';
 import './styles/timeline.css';
 import './styles/tree.css';

@@ -10,9 +10,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from kvarium_ledger.operations import Cause, Operation
 from tests.backend.server_process import ServerProcess, process
-from tests.e2e.behind import Truth
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, passes, ready, until, wait_light
+from tests.e2e.truth import Truth
 
 pytestmark = pytest.mark.e2e
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.backend.server_process import ServerProcess, process
-from tests.e2e.behind import STATE, Behind, Truth, wait_told
+from tests.e2e.behind import STATE, Behind, wait_told
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import assert_pixels_are, ready, seek, until
+from tests.e2e.truth import Truth
 from tests.plain_state import plain_state
 
 pytestmark = pytest.mark.e2e

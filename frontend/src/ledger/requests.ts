@@ -3,8 +3,9 @@
 import { ById } from './byId';
 import type { Lanes } from './digest';
 import { STATE_CODES } from './generated/constants';
-import type { Keyframe, Step, Submitted, Waiting } from './generated/types';
+import type { Keyframe, Step, Waiting } from './generated/types';
 import { type Range, Ranges } from './ranges';
+import { factsOf, type RequestFacts } from './requestFacts';
 
 export type Decision = NonNullable<Step['decisions']>[number];
 export type RequestStateName = keyof typeof STATE_CODES;
@@ -14,41 +15,6 @@ export interface RequestRow {
   readonly state: RequestStateName;
   readonly place: number;
 }
-
-/** What never changes of a request: kept after its end, as undoing may bring it back. */
-export interface RequestFacts {
-  readonly name: string;
-  readonly promptTokens: number;
-  readonly maxTokens: number;
-  readonly n: number;
-  readonly priority: number;
-  /** Of waiting requests the smallest is next; of equals the smallest place. The server, asked later, does not tell it. */
-  readonly precedence?: number;
-  /** Beams of a search; null: it is none. */
-  readonly beamWidth: number | null;
-  /** An extra key of its blocks' hashes. */
-  readonly loraName: string | null;
-  /** Another one. A text: keyframes and the server do not tell it. */
-  readonly cacheSalt?: string | null;
-}
-
-/** The facts as a decision tells them, or the server. */
-export function factsOf(told: ToldFacts): RequestFacts {
-  return {
-    name: told.name,
-    promptTokens: told.prompt_tokens,
-    maxTokens: told.max_tokens,
-    n: told.n ?? 1,
-    priority: told.priority ?? 0,
-    precedence: told.precedence ?? 0,
-    beamWidth: told.beam_width ?? null,
-    loraName: told.lora_name ?? null,
-    cacheSalt: told.cache_salt ?? null,
-  };
-}
-
-type ToldFacts = Pick<Submitted, 'name' | 'prompt_tokens' | 'max_tokens'> &
-  Partial<Pick<Submitted, 'n' | 'priority' | 'precedence' | 'beam_width' | 'lora_name' | 'cache_salt'>>;
 
 export interface SequenceRow {
   readonly request: number;

@@ -15,7 +15,7 @@ export const timeline = {
     'Timeline: drag to move through the session, with Shift to show those steps alone. Arrow keys move by a step, + and − zoom, 0 shows all.',
   noRequests: 'No request in these steps',
   rows: {
-    shown: (count: number, total: number) => `${n(count)} of ${plural(total, 'request')}`,
+    shown: (count: number, total: number) => `${n(count)}/${n(total)} requests`,
     title: (first: number, last: number, total: number) =>
       `Rows ${n(first)} to ${n(last)} of the ${plural(total, 'request')} that are there in these steps. Shift and the wheel, or Page Down, show others.`,
   },

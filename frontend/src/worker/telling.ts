@@ -6,7 +6,8 @@
  */
 
 import { openFrame } from '../ledger/frame';
-import { factsOf, RequestMemory } from '../ledger/requests';
+import { factsOf } from '../ledger/requestFacts';
+import { RequestMemory } from '../ledger/requests';
 import { LOST } from './pieces';
 import type { Told } from './told';
 import { type Transcript, Transcripts } from './transcripts';

@@ -205,7 +205,6 @@ export function Timeline() {
     <section class="timeline" aria-label={text.panels.timeline}>
       <Head />
       {/* A slider holds nothing that has the focus itself, as the minimap does. */}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the slider in it is what keys reach */}
       <div class={`lane${isOnMark.value ? ' onmark' : ''}`} ref={frame} {...pointerHandlers}>
         <div
           class="slider"

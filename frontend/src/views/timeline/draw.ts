@@ -25,8 +25,9 @@ export interface Layout {
 
 /** CSS pixels of a request's row. */
 export const ROW = 11;
-/** The curves need not be higher than this: what is left is for rows. */
+/** The curves need not be higher than this: what is left is for rows, which have this share at least. */
 const CURVES = 140;
+const ROWS_SHARE = 0.45;
 
 export function layoutFor(width: number, height: number): Layout {
   const left = 62;
@@ -35,7 +36,7 @@ export function layoutFor(width: number, height: number): Layout {
   const axis = 16;
   const minimap = 14;
   const rest = Math.max(40, height - flag - marks - axis - minimap - 18);
-  const rows = Math.floor((Math.max(rest * 0.36, rest - CURVES) - GAP) / ROW);
+  const rows = Math.floor((Math.max(rest * ROWS_SHARE, rest - CURVES) - GAP) / ROW);
   const curves = rest - rows * ROW - 2 * GAP;
   const tokens = Math.round(curves * 0.28);
   const hits = Math.round(curves * 0.24);

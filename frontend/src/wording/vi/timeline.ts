@@ -16,7 +16,7 @@ export const timeline: Whole<typeof english> = {
     'Dòng thời gian: kéo để đi dọc phiên, giữ Shift khi kéo để chỉ xem các bước đó. Phím mũi tên đi từng bước, + và − phóng to, thu nhỏ, 0 xem tất cả.',
   noRequests: 'Không có request trong các bước này',
   rows: {
-    shown: (count, total) => `${n(count)} trên ${n(total)} request`,
+    shown: (count, total) => `${n(count)}/${n(total)} request`,
     title: (first, last, total) =>
       `Hàng ${n(first)} đến ${n(last)} trong ${n(total)} request có mặt ở các bước này. Shift và con lăn, hoặc Page Down, để xem hàng khác.`,
   },
