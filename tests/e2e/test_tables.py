@@ -174,6 +174,12 @@ def test_the_scheduler_and_the_queue_tell_what_the_step_did(
     row = page.locator(f'.tables .sequence[data-sequence="{int(columns.sequence[i])}"]')
     page.get_by_role("searchbox", name="Rows with these words").fill(went.names[owner])
     expect(row.locator(".copying")).to_contain_text("copied ")
+    # It moves for those who want that.
+    moving = "each => getComputedStyle(each).animationName"
+    assert row.locator(".copying").evaluate(moving) == "copying"
+    page.emulate_media(reduced_motion="reduce")
+    assert row.locator(".copying").evaluate(moving) == "none"
+    page.emulate_media(reduced_motion="no-preference")
     # The queue: who left its head, who was hit in its midst, who joined it.
     moves = page.get_by_role("toolbar", name="What this step moved in the queue")
     taken = count(step, Operation.allocate) + count(step, Operation.copy)
