@@ -6,6 +6,7 @@ address ──▶ page, script, worker ──▶ session, seek to its end ──
 """
 
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -17,9 +18,7 @@ from kvarium.bench.viewed import viewed
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
 
-_STEPS_BACK = 20
-_CHANGES = 20
-_BLOCKS = 20
+_LOAD_SECONDS = 20.0
 
 _OPENED = """() => {
   let resolve;
@@ -83,8 +82,11 @@ class Opened(NamedTuple):
     biography_ms: dict[str, float] | None
 
 
-def measure_opening(file: Path, session: str, block: int) -> Opened:
-    """Open a session of ``file`` in a fresh browser, and go through the changes of ``block``. Raises :class:`NotMeasuredError` where there is no browser or page."""
+def measure_opening(file: Path, session: str, block: int, times: int) -> Opened:
+    """Open a session of ``file`` in a fresh browser, and go through so many steps, changes of ``block``, and biographies.
+
+    Raises :class:`NotMeasuredError` where there is no browser or page.
+    """
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
         viewed(file, Path(folder)) as url,
@@ -101,13 +103,13 @@ def measure_opening(file: Path, session: str, block: int) -> Opened:
         return Opened(
             round(open_ms),
             round(weight / 1000, 1),
-            _scrub(page),
-            _changes(page, f"{address}&block={block}"),
-            _biographies(page, block),
+            _scrub(page, times),
+            _changes(page, f"{address}&block={block}", times),
+            _biographies(page, block, times),
         )
 
 
-def _scrub(page: "Page") -> int:
+def _scrub(page: "Page", times: int) -> int:
     """Go back and on again by single steps; how often the page asked the server for anything."""
     asked: list[str] = []
 
@@ -116,13 +118,18 @@ def _scrub(page: "Page") -> int:
         if urlsplit(request.url).path != "/api/sessions":
             asked.append(request.url)
 
-    # The steps before the end come with the first frames ahead of it.
-    for _ in range(_STEPS_BACK):
+    page.on("request", count)
+    for _ in range(times):
         page.keyboard.press(",")
         page.evaluate(READY, ANSWER_SECONDS)
-    page.wait_for_timeout(500)
-    page.on("request", count)
-    for key in ("." * _STEPS_BACK, "," * _STEPS_BACK):
+    # What lies before the end is loaded as it is come to, and some of it ahead.
+    end = time.monotonic() + _LOAD_SECONDS
+    before = None
+    while before != len(asked) and time.monotonic() < end:
+        before = len(asked)
+        page.wait_for_timeout(500)
+    asked.clear()
+    for key in ("." * times, "," * times):
         for each in key:
             page.keyboard.press(each)
             page.evaluate(READY, ANSWER_SECONDS)
@@ -130,7 +137,7 @@ def _scrub(page: "Page") -> int:
     return len(asked)
 
 
-def _changes(page: "Page", address: str) -> dict[str, float] | None:
+def _changes(page: "Page", address: str, most: int) -> dict[str, float] | None:
     """ms from the key of the previous change of a block to its picture; None: there was none to go to."""
     page.goto(address)
     page.evaluate(READY, ANSWER_SECONDS)
@@ -138,12 +145,12 @@ def _changes(page: "Page", address: str) -> dict[str, float] | None:
     page.evaluate(READY, ANSWER_SECONDS)
     page.wait_for_timeout(500)
     times: list[float] = []
-    while len(times) < _CHANGES and (took := page.evaluate(_PRESSED, "[")) is not None:
+    while len(times) < most and (took := page.evaluate(_PRESSED, "[")) is not None:
         times.append(took)
     return percentiles(times) if times else None
 
 
-def _biographies(page: "Page", block: int) -> dict[str, float] | None:
+def _biographies(page: "Page", block: int, count: int) -> dict[str, float] | None:
     """ms until the biography of a block is there, of blocks all over the pool: 200 rows, or all that is loaded.
 
     None: one did not come within ten seconds.
@@ -154,8 +161,8 @@ def _biographies(page: "Page", block: int) -> dict[str, float] | None:
         page.evaluate("Object.values(window.kvarium.shown('usage').usage).reduce((sum, each) => sum + each)")
     )
     times: list[float] = []
-    for at in range(_BLOCKS):
-        took = page.evaluate(_BIOGRAPHY, (block + 1 + at * pool // _BLOCKS) % pool)
+    for at in range(count):
+        took = page.evaluate(_BIOGRAPHY, (block + 1 + at * pool // count) % pool)
         if took is None:
             return None
         times.append(took)

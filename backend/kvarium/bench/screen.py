@@ -2,7 +2,7 @@
 
     null runner, 20,000 operations/s ──▶ kvarium serve ──▶ Chromium      script a frame, frames/s, age of the drawn state, pixels
     the recording of `kvarium bench seek` ──▶ kvarium view ──▶ Chromium  opening, weight, dragged through, previous change
-    null runner ──▶ kvarium serve ──▶ Chromium, ten minutes              what the page holds on to
+    the first again, for ten minutes                                     what the page holds on to
 
 The parts run one after the other. The map is drawn by the CPU (software GL), so these are the figures of a machine without a card.
 """
@@ -22,23 +22,26 @@ OPERATIONS_PER_S = 20_000
 
 
 class Size(NamedTuple):
-    """``pools`` are watched live for ``seconds`` each; the recording has ``blocks`` and ``steps``; ``minutes`` of memory."""
+    """``pools`` are watched live for ``seconds`` each, one of them for ``minutes`` more; the recording has ``blocks`` and ``steps``.
+
+    ``times``: how often each thing in it is asked for.
+    """
 
     pools: tuple[int, ...]
     seconds: float
+    held: int
+    minutes: float
     blocks: int
     steps: int
     drag_seconds: float
-    minutes: float
+    times: int
 
 
 SIZES = {
-    "small": Size((512,), 3.0, 4096, 400, 2.0, 0.05),
-    "full": Size((512, 100_000, 1_000_000), 20.0, 1_000_000, 29_500, 12.0, 10.0),
+    "small": Size((512,), 3.0, 512, 0.02, 1024, 150, 1.5, 5),
+    "full": Size((512, 100_000, 1_000_000), 20.0, 100_000, 10.0, 1_000_000, 29_500, 12.0, 20),
 }
 """``full``: pools of up to 1,000,000 blocks, a recording of 10,000,000 operations, and ten minutes of memory."""
-
-_MEMORY_BLOCKS = 100_000
 
 
 def add(app: typer.Typer) -> None:
@@ -74,27 +77,31 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
         "recording": None,
     }
     try:
-        found["live"] = [_live(blocks, size.seconds, note) for blocks in size.pools]
+        seen = [_live(blocks, size, note) for blocks in size.pools]
+        found["live"] = [each for each, _ in seen]
+        found["heap_mb"] = next(held for _, held in seen if held is not None)
         found |= _recorded(size, note)
-        note(f"{size.minutes:g} minutes of memory, {_MEMORY_BLOCKS:,} blocks")
-        found["heap_mb"] = _memory(size.minutes)
     except NotMeasuredError as error:
         note(f"the page is not measured: {error}")
     return found
 
 
-def _live(blocks: int, seconds: float, note: Note) -> dict[str, Any]:
+def _live(blocks: int, size: Size, note: Note) -> tuple[dict[str, Any], list[float] | None]:
+    """What is seen of a pool of so many blocks, and the MB that the page holds while it goes on, where that is asked for."""
     from kvarium.bench.live import live
-    from kvarium.bench.watched_page import see
+    from kvarium.bench.watched_page import heaps_over, see
 
     note(f"live: {blocks:,} blocks")
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
         live(blocks, OPERATIONS_PER_S, Path(folder)) as session,
     ):
-        seen = see(session, blocks, seconds)
-    note(_line(seen._asdict()))
-    return seen._asdict()
+        seen = see(session, blocks, size.seconds)._asdict()
+        note(_line(seen))
+        if blocks != size.held:
+            return seen, None
+        note(f"{size.minutes:g} minutes of memory, {blocks:,} blocks")
+        return seen, [round(held / 1e6, 1) for held in heaps_over(session, size.minutes)]
 
 
 def _recorded(size: Size, note: Note) -> dict[str, Any]:
@@ -107,7 +114,7 @@ def _recorded(size: Size, note: Note) -> dict[str, Any]:
     note(f"the recording: {size.blocks:,} blocks, {size.steps:,} steps of the null runner's mix")
     path = recording(size.steps, ("--num-gpu-blocks-override", str(size.blocks)))
     facts = state_at_end(path)
-    opened = measure_opening(path, facts["session"], facts["last_freed"])
+    opened = measure_opening(path, facts["session"], facts["last_freed"], size.times)
     note(f"it is open after {opened.open_ms:g} ms; the page weighs {opened.initial_kb:g} kB")
     script = script_times(measure_drag(path, facts["session"], size.drag_seconds, note))
     return {
@@ -115,17 +122,6 @@ def _recorded(size: Size, note: Note) -> dict[str, Any]:
         "drag": {"script_ms": percentiles(script.clock), "script_cpu_ms": percentiles(script.cpu)},
         "recording": facts,
     }
-
-
-def _memory(minutes: float) -> list[float]:
-    from kvarium.bench.live import live
-    from kvarium.bench.watched_page import heaps_over
-
-    with (
-        tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
-        live(_MEMORY_BLOCKS, OPERATIONS_PER_S, Path(folder)) as session,
-    ):
-        return [round(held / 1e6, 1) for held in heaps_over(session, minutes)]
 
 
 def _line(seen: Mapping[str, Any]) -> str:

@@ -290,11 +290,14 @@ function showNext(): void {
   } else tell({ kind: 'credit' });
 }
 
-/** Once all that the worker said is on the screen. */
+/** Once all that the worker said by now is on the screen; what it says meanwhile may follow. */
 export function whenDrawn(): Promise<void> {
+  const awaited = next;
+  let views: number | null = null;
   return new Promise((resolve) => {
     const look = (): void => {
-      if (next === null && showing.isWhole) requestAnimationFrame(() => resolve());
+      if (views === null && (awaited === null || next !== awaited)) views = showing.count;
+      if (views !== null && showing.hasShownAll(views)) requestAnimationFrame(() => resolve());
       else requestAnimationFrame(look);
     };
     requestAnimationFrame(look);

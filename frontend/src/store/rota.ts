@@ -25,9 +25,9 @@ export class Rota<Part> {
     return this.turns.length === 0;
   }
 
-  /** How many are. */
-  get size(): number {
-    return this.turns.length;
+  /** What is, in turn. */
+  get all(): readonly Part[] {
+    return this.turns;
   }
 
   /** These have something new. Those that wait already keep their turn, and show what is newest then. */

@@ -17,6 +17,9 @@ export class Showing<View> {
   /** The newest view of which parts are still to be shown. */
   private waiting: View | null = null;
   private readonly rota = new Rota<Part<View>>();
+  /** How many views were shown, and since which of them each part waits. */
+  count = 0;
+  private readonly since = new Map<Part<View>, number>();
   /** Whoever moves the view waits for its picture, and reads what stands beside it when he has come there. */
   private isMoved = false;
   /** Parts that are shown before there is another pause of {@link LISTS_INTERVAL}. */
@@ -36,9 +39,9 @@ export class Showing<View> {
     private readonly movedBy: (view: View) => boolean,
   ) {}
 
-  /** Is all of the newest view shown? */
-  get isWhole(): boolean {
-    return this.waiting === null;
+  /** Is all shown of so many views? What came later may wait. */
+  hasShownAll(views: number): boolean {
+    return this.count >= views && this.rota.all.every((part) => this.since.get(part)! > views);
   }
 
   /** Show a view from this frame on: to be called before anything of it is drawn. */
@@ -46,7 +49,10 @@ export class Showing<View> {
     const { rota, picture } = this;
     this.isMoved = this.movedBy(view);
     this.waiting = this.waiting === null ? view : this.laidOver(this.waiting, view);
-    rota.offer(this.parts.filter((part) => part.has(view)));
+    this.count++;
+    const parts = this.parts.filter((part) => part.has(view));
+    for (const part of parts) if (!rota.all.includes(part)) this.since.set(part, this.count);
+    rota.offer(parts);
     this.showAll([picture, ...(this.isMoved && !this.isDue ? [] : rota.take(picture))]);
   }
 
@@ -75,7 +81,7 @@ export class Showing<View> {
     });
     const beside = parts.filter((part) => part !== this.picture).length;
     if (beside > 0 && this.left <= 0) {
-      this.left = beside + this.rota.size;
+      this.left = beside + this.rota.all.length;
       this.listsShown = began;
     }
     this.left -= beside;
