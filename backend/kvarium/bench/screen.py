@@ -89,19 +89,20 @@ def measure(size: Size, note: Note) -> dict[str, Any]:
 def _live(blocks: int, size: Size, note: Note) -> tuple[dict[str, Any], list[float] | None]:
     """What is seen of a pool of so many blocks, and the MB that the page holds while it goes on, where that is asked for."""
     from kvarium.bench.live import live
-    from kvarium.bench.watched_page import heaps_over, see
+    from kvarium.bench.watched_page import heaps_over, see, watched
 
     note(f"live: {blocks:,} blocks")
     with (
         tempfile.TemporaryDirectory(prefix="kvarium-bench-") as folder,
         live(blocks, OPERATIONS_PER_S, Path(folder)) as session,
+        watched(session) as page,
     ):
-        seen = see(session, blocks, size.seconds)._asdict()
+        seen = see(page, blocks, size.seconds)._asdict()
         note(_line(seen))
         if blocks != size.held:
             return seen, None
         note(f"{size.minutes:g} minutes of memory, {blocks:,} blocks")
-        return seen, [round(held / 1e6, 1) for held in heaps_over(session, size.minutes)]
+        return seen, [round(held / 1e6, 1) for held in heaps_over(page, size.minutes)]
 
 
 def _recorded(size: Size, note: Note) -> dict[str, Any]:

@@ -7,8 +7,10 @@ The engine and the browser are on one machine, so one clock tells both ends. A r
 counted in the next one, when its picture is on the way to the screen; records that no frame showed are in none.
 """
 
+import contextlib
 import json
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page, require_page
@@ -18,7 +20,7 @@ from kvarium.bench.main_thread import TRACED, Events, frame_times, percentiles, 
 from kvarium.errors import KvariumError
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 _SETTLE_SECONDS = 2.0
 _PIXEL_SAMPLES = 5
@@ -72,55 +74,67 @@ class Seen(NamedTuple):
     pixels: dict[str, int]
 
 
-def see(session: LiveSession, blocks: int, seconds: float) -> Seen:
-    """Watch a live session for ``seconds``. Raises :class:`NotMeasuredError` where there is no browser or page."""
+class Watched(NamedTuple):
+    """A page that shows a live session. ``utc_us``: the wall clock, µs since 1970, at 0 ns of it."""
+
+    browser: "Browser"
+    page: "Page"
+    heaps: Heaps
+    utc_us: int
+
+
+@contextlib.contextmanager
+def watched(session: LiveSession) -> Iterator[Watched]:
+    """A page of a live session while the body runs. Raises :class:`NotMeasuredError` where there is no browser or page."""
     with open_page() as (browser, page):
+        # Before there is a worker, so that it is found.
+        heaps = Heaps(page)
         utc_us = _open(page, session)
         page.wait_for_timeout(1000 * _SETTLE_SECONDS)
-        browser.start_tracing(page=page, categories=list(TRACED))
-        page.evaluate(_WATCH, utc_us)
-        first = _counted(page)
-        began = time.monotonic()
-        page.wait_for_timeout(1000 * seconds)
-        seen = page.evaluate(_SEEN)
-        passed = time.monotonic() - began
-        operations = _counted(page) - first
-        trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
-        script = script_times(trace)
-        if seen["pictures"] < 2:
-            raise KvariumError(
-                f"in {seconds:g} s the page drew {seen['pictures']} pictures of the live session"
-            )
-        pixels = {"compared": 0, "differ": 0}
-        for _ in range(_PIXEL_SAMPLES):
-            told = page.evaluate(_DIFFER)
-            pixels = {name: pixels[name] + told[name] for name in pixels}
-            page.wait_for_timeout(200)
-        return Seen(
-            blocks=blocks,
-            operations_per_s=round(operations / passed),
-            fps=round(seen["frames"] / passed, 1),
-            pictures_per_s=round(seen["pictures"] / passed, 1),
-            script_ms=percentiles(script.clock),
-            script_cpu_ms=percentiles(script.cpu),
-            frame_ms=percentiles(frame_times(trace)),
-            state_age_ms=percentiles(seen["ages"]),
-            pixels=pixels,
-        )
+        yield Watched(browser, page, heaps, utc_us)
 
 
-def heaps_over(session: LiveSession, minutes: float) -> list[int]:
+def see(there: Watched, blocks: int, seconds: float) -> Seen:
+    """Watch it for ``seconds``."""
+    browser, page = there.browser, there.page
+    browser.start_tracing(page=page, categories=list(TRACED))
+    page.evaluate(_WATCH, there.utc_us)
+    first = _counted(page)
+    began = time.monotonic()
+    page.wait_for_timeout(1000 * seconds)
+    seen = page.evaluate(_SEEN)
+    passed = time.monotonic() - began
+    operations = _counted(page) - first
+    trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
+    script = script_times(trace)
+    if seen["pictures"] < 2:
+        raise KvariumError(f"in {seconds:g} s the page drew {seen['pictures']} pictures of the live session")
+    pixels = {"compared": 0, "differ": 0}
+    for _ in range(_PIXEL_SAMPLES):
+        told = page.evaluate(_DIFFER)
+        pixels = {name: pixels[name] + told[name] for name in pixels}
+        page.wait_for_timeout(200)
+    return Seen(
+        blocks=blocks,
+        operations_per_s=round(operations / passed),
+        fps=round(seen["frames"] / passed, 1),
+        pictures_per_s=round(seen["pictures"] / passed, 1),
+        script_ms=percentiles(script.clock),
+        script_cpu_ms=percentiles(script.cpu),
+        frame_ms=percentiles(frame_times(trace)),
+        state_age_ms=percentiles(seen["ages"]),
+        pixels=pixels,
+    )
+
+
+def heaps_over(there: Watched, minutes: float) -> list[int]:
     """Bytes that the page and its worker hold, their garbage collected: at once, then each minute (or tenth of a shorter time)."""
-    with open_page() as (_, page):
-        heaps = Heaps(page)
-        _open(page, session)
-        page.wait_for_timeout(1000 * _SETTLE_SECONDS)
-        times = max(1, min(10, round(minutes)))
-        held = [heaps.held()]
-        for _ in range(times):
-            page.wait_for_timeout(60_000 * minutes / times)
-            held.append(heaps.held())
-        return held
+    times = max(1, min(10, round(minutes)))
+    held = [there.heaps.held()]
+    for _ in range(times):
+        there.page.wait_for_timeout(60_000 * minutes / times)
+        held.append(there.heaps.held())
+    return held
 
 
 def _open(page: "Page", session: LiveSession) -> int:
