@@ -93,6 +93,7 @@ def test_an_export_without_text_has_none(viewing: tuple[RunningServer, str], mad
         ({"format": "html", "steps": "5"}, 422, "steps='5' is no part"),
         ({"format": "html", "steps": "1.." + "9" * 12}, 404, '"step 999999999999 is not in the recording'),
         ({"format": "jsonl", "steps": "1..5"}, 422, "steps takes a part as html; jsonl is written whole"),
+        ({"format": "jsonl", "answers": "5"}, 422, "answers are part of html; jsonl has none"),
         ({"format": "jsonl", "strip_text": "some"}, 422, "hash"),
         ({"format": "jsonl", "strip_notes": "true"}, 422, "strip_notes belongs to strip_text"),
     ],
