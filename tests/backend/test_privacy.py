@@ -326,7 +326,7 @@ def test_the_word_is_in_no_answer_of_a_page_without_text(full: Recorded, tmp_pat
         assert done.returncode == 0, done.stderr
         return parts_of(place)["answers"]
 
-    assert "tokens as JSON" in seen([answers()]), "of a miss the nearest text is told"
+    assert "word" in seen([answers()]), "of a miss the keys and the nearest text are told"
     left = answers("--strip-text", "hash")
     assert b"why/missed?of=r0" in left
     assert seen([left]) == set()
