@@ -121,9 +121,15 @@ def test_findings_are_those_of_the_api_by_symptom_and_lead_to_place_request_and_
     # What was not found is named, with its thresholds, beneath its symptom.
     without = [each["kind"] for each in found["looked_for"] if each["kind"] not in kinds]
     assert len(page.locator(".without > span").all()) == len(without)
-    expect(page.locator(".symptom").first.locator(".without")).to_have_text(
+    expect(page.locator(".symptom").filter(has_text="Out of memory at").locator(".without")).to_have_text(
         "Looked for and not found: out of memory (1 request)"
     )
+    # Why it was lost first: the eviction that the evidence names.
+    line.get_by_role("button", name="why?").click()
+    lost = event["link"].removeprefix("why/evicted?op=")
+    why = page.get_by_role("region", name="Why", exact=True)
+    expect(why.locator(".pairs")).to_contain_text(f"op {lost}")
+    expect(why.locator(".wants li").first).to_contain_text(f"r{event['who']['request']}")
 
 
 def test_findings_of_an_address_are_asked_for_once_and_again_when_told_to(
@@ -220,6 +226,7 @@ def figures(said: str) -> list[str]:
     return sorted(set(re.findall(r"\d+(?:\.\d+)?", plain(said))))
 
 
+@pytest.mark.slow
 def test_in_vietnamese_every_finding_is_said_with_the_figures_that_it_has(
     server: RunningServer, evicting: str, open_page: Pages
 ) -> None:

@@ -57,7 +57,7 @@ class Reservations(Watch):
         if not self._reserves or not self._slots:
             return []
         unfilled = self._slots - self._filled
-        share = round(unfilled / self._slots, 4)
+        share = round(unfilled / self._slots, 3)
         if self._ended < self.thresholds["requests"] or share < self.thresholds["unfilled_share"]:
             return []
         told = (

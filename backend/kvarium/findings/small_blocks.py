@@ -61,7 +61,7 @@ class SmallBlocks(Watch):
         size = self.past.block_size
         if self.past.row["runner"] == "null" or self._steps < self.thresholds["steps"]:
             return []
-        share = round(self._schedule / (self._schedule + self._forward), 4)
+        share = round(self._schedule / (self._schedule + self._forward), 3)
         if size > self.thresholds["block_size_at_most"] or share < self.thresholds["schedule_share"]:
             return []
         told = (

@@ -76,7 +76,7 @@ class TailWaste(Watch):
     def found(self) -> list[Finding]:
         if self.past.config.get("memory_backend") == "contiguous" or self._steps < self.thresholds["steps"]:
             return []
-        share = round(int(self._sums[0]) / self._slot_sum, 4)
+        share = round(int(self._sums[0]) / self._slot_sum, 3)
         if share < self.thresholds["share"]:
             return []
         size = self.past.block_size
@@ -90,7 +90,7 @@ class TailWaste(Watch):
             "slots_mean": round(self._slot_sum / self._steps, 1),
         }
         for each, unused in zip(self._sizes[1:], self._sums[1:].tolist(), strict=True):
-            measured[f"share_with_{each}"] = round(unused / (filled + unused), 4)
+            measured[f"share_with_{each}"] = round(unused / (filled + unused), 3)
         half = measured.get(f"share_with_{size // 2}", 0.0)
         told = (
             f"tail waste: of the slots in use {100 * share:.1f} % were not filled, a step of {self._steps}, in blocks of {size}; "

@@ -95,7 +95,7 @@ class Unreachable(Watch):
                 kind=self.kind,
                 fault=self.fault,
                 told=told,
-                measured={"blocks": lost, "cached": free, "share_of_cached": round(share, 4)},
+                measured={"blocks": lost, "cached": free, "share_of_cached": round(share, 3)},
                 thresholds=self.thresholds,
                 settings=[
                     self.setting(

@@ -54,17 +54,18 @@ export interface Group {
   readonly without: readonly LookedFor[];
 }
 
-/** The findings by the fault of which they are a cause; a fault that this page does not know stands before those of none. */
+/** By the fault, those of which something was found first; one that this page does not know stands before those of none. */
 export function grouped({ findings, looked_for }: Findings): Group[] {
   const known: readonly (string | null)[] = FAULTS;
   const others = looked_for.map(({ fault }) => fault).filter((fault) => !known.includes(fault));
   const faults = [...FAULTS.slice(0, -1), ...new Set(others), null];
   const kinds = new Set(findings.map(({ kind }) => kind));
-  return faults.map((fault) => ({
+  const groups = faults.map((fault) => ({
     fault,
     findings: findings.filter((each) => each.fault === fault),
     without: looked_for.filter((each) => each.fault === fault && !kinds.has(each.kind)),
   }));
+  return groups.sort((a, b) => Number(b.findings.length > 0) - Number(a.findings.length > 0));
 }
 
 /** With its session goes what was found in it. */

@@ -8,7 +8,7 @@ import type { Evidence, Finding, Setting } from '../store/generated/answers';
 import { plural } from './plural';
 
 const n = integer;
-const share = (part: number): string => percent(part, 1);
+const limit = (part: number): string => percent(part, 1, Number.isInteger(100 * part) ? 0 : 1);
 
 export const findings = {
   look: 'Look again',
@@ -65,14 +65,14 @@ export const findings = {
     blocks: (least: number) => plural(least, 'block'),
     prompts: (least: number) => plural(least, 'prompt'),
     steps: (least: number) => plural(least, 'step'),
-    share: (least: number) => share(least),
+    share: (least: number) => limit(least),
     times_as_many_steps: (least: number) => `${n(least)} times the steps that the budget needs`,
-    full_steps_share: (least: number) => `the budget used up in ${share(least)} of them`,
+    full_steps_share: (least: number) => `the budget used up in ${limit(least)} of them`,
     steps_in_one_wait: (least: number) => `${plural(least, 'step')} of one wait`,
     block_size_at_most: (most: number) => `blocks of ${n(most)} slots or fewer`,
-    schedule_share: (least: number) => `${share(least)} of the steps’ time`,
-    unfilled_share: (least: number) => `${share(least)} never filled`,
-    share_of_cached: (least: number) => `${share(least)} of what counts as cached`,
+    schedule_share: (least: number) => `${limit(least)} of the steps’ time`,
+    unfilled_share: (least: number) => `${limit(least)} never filled`,
+    share_of_cached: (least: number) => `${limit(least)} of what counts as cached`,
   },
   /** What was measured. */
   measured: {

@@ -4,6 +4,7 @@ import { integer } from '../../format';
 import { jumpTo } from '../../store/clock';
 import type { Evidence, Finding, Moment, Who } from '../../store/generated/answers';
 import { selectBlock, selectRequest, selectSequence } from '../../store/selection';
+import { showWhy } from '../../store/why';
 import { text } from '../../text';
 
 const words = text.findings;
@@ -19,12 +20,12 @@ function select({ request, sequence }: Who): void {
 }
 
 export function Proof({ finding, evidence }: { readonly finding: Finding; readonly evidence: Evidence }) {
-  const { at, who, life } = evidence;
+  const { at, who, life, link } = evidence;
   return (
     <li>
       <span class="num place">
         {at !== null && (
-          <button type="button" class="plain step" title={words.go} onClick={() => goTo(at, life !== null)}>
+          <button type="button" class="link" title={words.go} onClick={() => goTo(at, life !== null)}>
             {integer(at.step)}
           </button>
         )}
@@ -53,6 +54,11 @@ export function Proof({ finding, evidence }: { readonly finding: Finding; readon
         {(who !== null || life !== null) && ': '}
         {words.evidenceTold(finding, evidence)}
       </span>
+      {link?.startsWith('why/') && (
+        <button type="button" class="btn why" title={words.whyTitle} onClick={() => showWhy(link)}>
+          {words.why}
+        </button>
+      )}
     </li>
   );
 }

@@ -11,6 +11,7 @@ import type { Whole } from '../whole';
 
 const n = integer;
 const share = (part: number): string => percent(part, 1);
+const limit = (part: number): string => percent(part, 1, Number.isInteger(100 * part) ? 0 : 1);
 
 type Measured = Readonly<Record<string, number>>;
 type Said = (measured: Measured) => string;
@@ -187,14 +188,14 @@ export const findings: Whole<typeof english> = {
     blocks: (least) => `${n(least)} block`,
     prompts: (least) => `${n(least)} prompt`,
     steps: (least) => `${n(least)} bước`,
-    share: (least) => share(least),
+    share: (least) => limit(least),
     times_as_many_steps: (least) => `gấp ${n(least)} lần số bước mà ngân sách cần`,
-    full_steps_share: (least) => `hết ngân sách trong ${share(least)} số bước ấy`,
+    full_steps_share: (least) => `hết ngân sách trong ${limit(least)} số bước ấy`,
     steps_in_one_wait: (least) => `${n(least)} bước của một lần chờ`,
     block_size_at_most: (most) => `block ${n(most)} slot hoặc nhỏ hơn`,
-    schedule_share: (least) => `${share(least)} thời gian của các bước`,
-    unfilled_share: (least) => `${share(least)} không bao giờ được ghi`,
-    share_of_cached: (least) => `${share(least)} số được tính là cached`,
+    schedule_share: (least) => `${limit(least)} thời gian của các bước`,
+    unfilled_share: (least) => `${limit(least)} không bao giờ được ghi`,
+    share_of_cached: (least) => `${limit(least)} số được tính là cached`,
   },
   measured: {
     refused: 'bị từ chối',
