@@ -143,6 +143,8 @@ export function aboutMemory(kind: 'memory' | 'leaks'): Question {
   return { kind, baseline: Math.min(baseline, step ?? baseline), step };
 }
 
+export const aboutEviction = (op: number): Question => ({ kind: 'evicted', op });
+
 /** The request that is selected, itself or by one of its sequences; null: none is, or it is not known yet. */
 export function selectedRequest(): number | null {
   const { request: chosen, sequence } = selection.peek();

@@ -3,10 +3,12 @@
 import { Operation } from '../ledger/generated/constants';
 import { jumpToChange } from '../store/clock';
 import { hello, position, tell } from '../store/ledger';
+import { ofEvent } from '../store/why';
 import { text } from '../text';
 import type { EventList, EventRow } from '../worker/answers/events';
 import { BreakLike } from './BreakLike';
 import { Kind, StepLink, Who } from './EventLine';
+import { AskWhy } from './why/AskWhy';
 
 const LINES = 200;
 
@@ -51,6 +53,11 @@ function Earlier({ list }: { readonly list: EventList }) {
       </button>
     </>
   );
+}
+
+function AskEvent({ row }: { readonly row: EventRow }) {
+  const asked = ofEvent(row);
+  return asked === null ? null : <AskWhy kind={asked.kind} ask={() => asked} />;
 }
 
 export function Biography({
@@ -99,6 +106,7 @@ export function Biography({
               {times > 1
                 ? text.inspector.fills(from, row.value, hello.value?.block_size ?? 0, times)
                 : text.event(row, hello.value?.block_size ?? 0)}
+              <AskEvent row={row} />
             </span>
             <BreakLike row={row} byKeys />
           </div>

@@ -7,6 +7,7 @@ import { block, hello, position, request } from '../store/ledger';
 import { sent } from '../store/playground';
 import { rectangle, unmarkRectangle } from '../store/rectangle';
 import { clearSelection, selectBlock, selection, selectSequence } from '../store/selection';
+import { aboutRequest, askWhy } from '../store/why';
 import { text } from '../text';
 import { PIN_NAMES } from '../wording/events';
 import { oneLine } from '../wording/piece';
@@ -21,6 +22,7 @@ import { Sampling } from './Sampling';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
 import { Splitter } from './Splitter';
+import { AskWhy } from './why/AskWhy';
 import { Why } from './why/Why';
 
 const HOLDERS = 12;
@@ -222,7 +224,10 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
         {answer.state !== null && answer.state !== 'running' && (
           <>
             <dt>{text.inspector.why}</dt>
-            <dd>{text.waiting(answer.reason)}</dd>
+            <dd>
+              {text.waiting(answer.reason)}
+              <AskWhy kind="waits" ask={() => aboutRequest('waits', answer.request)} />
+            </dd>
           </>
         )}
         <dt>{text.inspector.prompt}</dt>
@@ -288,6 +293,15 @@ export function Inspector() {
       <Why />
       <div class="head">
         <h2>{title}</h2>
+        <button
+          type="button"
+          class="link askwhy"
+          title={text.why.askTitle}
+          aria-label={text.why.askTitle}
+          onClick={() => void askWhy()}
+        >
+          {text.why.ask}
+        </button>
         {(isMarked || hasBlock || hasRequest) && (
           <button
             type="button"

@@ -38,6 +38,14 @@ export const why = {
   },
   ask: 'why?',
   askTitle: 'Why? What the recording knows of the reasons (y)',
+  askOf: {
+    evicted: 'Why was it evicted?',
+    preempted: 'Why was it preempted?',
+    waits: 'Why does it wait?',
+    missed: 'Why did its prefix miss?',
+    memory: 'Where does the memory go?',
+    leaks: 'Is anything leaking?',
+  },
   upTo: (step: number) => `the last time up to step ${n(step)}`,
   after: (step: number) => `after step ${n(step)}`,
   asOf: (step: number) => `asked at step ${n(step)}`,
@@ -105,5 +113,179 @@ export const why = {
     recomputed: 'computed again in block {life} at {at}',
     computed: 'again by {who} in block {life} at {at}: it had missed a block before it',
     hitIn: 'by {who} in block {life} at {at}',
+  },
+
+  holders: {
+    running: 'who ran',
+    runs: 'who runs',
+    requests: 'by request',
+    row: (held: number, alone: number) => `${blocks(held)}, ${n(alone)} alone`,
+    rowTitle: (held: number, entries: number, alone: number, unused: number) =>
+      `${blocks(held)} by ${plural(entries, 'table entry', 'table entries')}; ${n(alone)} of them are held by nobody else, so that preempting it sets these free; ${plural(unused, 'slot')} in them are not filled`,
+    preempted: 'preempted here',
+    all: (count: number) => `Show all ${n(count)}`,
+  },
+
+  preemption: {
+    itself: (free: number, pool: number) =>
+      `It needed more blocks itself, ${n(free)} of ${n(pool)} were free, and it was its own turn.`,
+    needed: (needs: number, free: number, pool: number) =>
+      `{who} needed ${blocks(needs)}, and ${n(free)} of ${n(pool)} were free.`,
+    gotNone: (free: number, pool: number) =>
+      `It was preempted for {who}, which got no block in the end; ${n(free)} of ${n(pool)} were free.`,
+    policies: {
+      fcfs: 'First come, first served: the last that began goes first.',
+      priority: 'By priority: the least urgent goes first.',
+    },
+    thrashes: (again: number, gained: number) =>
+      `It thrashes: since the preemption before, it computed ${plural(again, 'token')} again and gained ${n(gained)}.`,
+    notThrashing: (again: number, gained: number) =>
+      `no: since the preemption before, it computed ${plural(again, 'token')} again and gained ${n(gained)}`,
+    thrashing: 'thrashing',
+    cost: 'cost',
+    lost: (tokens: number) => `${plural(tokens, 'computed token')} lost`,
+    gaveBack: 'blocks',
+    entries: (entries: number, freed: number, released: number) =>
+      `${plural(entries, 'table entry', 'table entries')}: ${blocks(freed)} came back, ${n(released)} others hold still`,
+    others: 'also went',
+    earlier: 'before',
+    times: (times: number) => `${plural(times, 'time')}:`,
+    first: 'never',
+    earlierOne: (lost: number) => `{at} for {who}, ${plural(lost, 'token')} lost`,
+    after: 'afterwards',
+    resumed: (steps_: number, hit: number, tokens: number) =>
+      `resumed ${steps(steps_)} later, at {at}: ${n(hit)} of ${plural(tokens, 'token')} were in the prefix cache still`,
+    ended: (how: string, steps_: number) => `${how} ${steps(steps_)} later, at {at}`,
+    waits: 'it waits still, at the end of what is recorded',
+  },
+
+  wait: {
+    blocks: (needs: number, free: number) => `It needs ${blocks(needs)}, and ${n(free)} were free.`,
+    fragmentation: (needs: number, free: number, largest: number) =>
+      `It needs ${blocks(needs)} in one run: the largest run of the ${n(free)} free ones has ${n(largest)}.`,
+    budget: 'The tokens of the step were used up.',
+    max_num_seqs: 'As many sequences ran as may.',
+    behind: 'It stood behind {who}.',
+    otherwise: (reason: string) => `The reason is ${reason}.`,
+    none: 'No reason of its own was logged since it waits.',
+    loggedAt: 'the reason is as it was logged at {at}',
+    states: { waiting: 'submitted', preempted: 'preempted' },
+    sinceAt: (count: number) => `at {at}, ${steps(count)} ago`,
+    ahead: 'before it',
+    next: 'nobody: it is the next one',
+    head: 'first of all',
+    free: 'free now',
+    tokens: 'tokens',
+    sequences: 'sequences',
+    blocksOf: (free: number, pool: number) => `${n(free)} of ${blocks(pool)}`,
+    ofMost: (sequences: number, most: number) => `${n(sequences)} run, of at most ${n(most)}`,
+    ofBudget: (tokens: number, budget: number) => `${n(tokens)} of ${n(budget)} computed in this step`,
+    preempted: 'preempted',
+    preemptedTold: '{who} in this step: nobody is admitted in such a step',
+  },
+
+  miss: {
+    off: 'The prefix cache is off: enable_prefix_caching is false.',
+    shortAll: (size: number) =>
+      `Its prompt is shorter than a block of ${n(size)}: only full blocks are cached.`,
+    short: (left: number, size: number) =>
+      `The ${plural(left, 'token')} behind what was hit are less than a block of ${n(size)}: only full blocks are cached.`,
+    cap: (left: number) =>
+      `All its blocks were cached. The last one, ${plural(left, 'token')}, is computed all the same: the last token always is, and a block is hit whole.`,
+    evicted: 'It had been cached, and was evicted: block {life}, the last that held it, lost it.',
+    evictedUnknown: 'It had been cached, and was lost.',
+    unlabelled:
+      'It was being computed: {who} held it in a block that was not full, and only full blocks are cached.',
+    other_key: 'The same tokens were cached with {theirs}; this request has {own}.',
+    diverges: (token: number) => `Another text was cached: the two part at token ${n(token)}.`,
+    divergesUnknown: (hit: number) =>
+      `Behind its first ${plural(hit, 'token')} the cache has known another text only.`,
+    never_seen: (hit: number) =>
+      hit > 0
+        ? `Never seen: nothing else that begins with its first ${plural(hit, 'token')} had been cached.`
+        : 'Never seen: nothing that begins as it does had been cached.',
+    not_recorded:
+      'It is not recorded: what was cached before the recording began, or in a gap, is not known.',
+    admitted: 'admitted',
+    resumed: 'as it resumed after a preemption',
+    hit: 'hit',
+    ofTokens: (hit: number, tokens: number) => `${n(hit)} of ${plural(tokens, 'token')}`,
+    line: (hit: number, first: number, end: number, tokens: number) =>
+      `The prompt: ${plural(hit, 'token')} hit, the missed block from ${n(first)} to ${n(end)}, of ${n(tokens)}`,
+    missed: 'missed',
+    block: (place: number, first: number, last: number) =>
+      `block ${n(place)} of its tokens: ${n(first)} to ${n(last)}`,
+    nothing: 'nothing that could have been found',
+    hash: 'hash',
+    capped: 'it ends with the last token, which is always computed: a hit on it would not have been taken',
+    lost: 'lost',
+    lostAt: (cause: string) => `{life} at {at} (${cause})`,
+    lostFor: (cause: string) => `{life} at {at} (${cause}, for {who})`,
+    labelled: 'labelled',
+    kept: (count: number) => `${steps(count)} before`,
+    whyEvicted: 'why was it evicted?',
+    behind: 'further on',
+    behindTold: (count: number) =>
+      `${blocks(count)} of it were in the cache still: only a hit on this one leads there`,
+    filling: 'was filled',
+    filled: (filled: number, size: number) =>
+      `block {life} of {who}: ${n(filled)} of ${n(size)} slots filled, labelled at {at}`,
+    otherKeys: 'other keys',
+    noKeys: 'no extra keys',
+    key: { lora: 'LoRA', cache_salt: 'salt' },
+    nearest: 'nearest',
+    agrees: (agree: number, within: number) =>
+      within > 0
+        ? `agrees for ${plural(agree, 'token')}; the last ${n(within)} of them, within a block, are of no use`
+        : `agrees for ${plural(agree, 'token')}, to where a block begins`,
+    heldBy: 'held by block {life} then',
+    gone: 'lost by then',
+    goneAt: 'lost by then, at {at}',
+    labelledBy: 'labelled by {who} at {at}',
+    own: 'this request',
+    cached: 'the cached one',
+    from: (first: number) => `from token ${n(first)} on`,
+    parts: (own: number, cached: number) => `token ${own} here, ${cached} there`,
+    others: 'other times',
+  },
+
+  memory: {
+    pool: (pool: number, size: number) => `${blocks(pool)} of ${plural(size, 'slot')}`,
+    told: (pool: number, used: number) => `${n(used)} of ${blocks(pool)} are in use.`,
+    unused: 'not filled',
+    unusedOf: (unused: number, slots: number, share: string) =>
+      `${n(unused)} of ${plural(slots, 'slot')} in use (${share})`,
+    tails: (tails: number, reserved: number) => `in ${blocks(tails)}, ${n(reserved)} of them wholly`,
+    sharing: 'sharing',
+    saves: (saved: number, entries: number, share: string) =>
+      `saves ${n(saved)} of ${blocks(entries)} (${share})`,
+    duplicates: 'twice',
+    duplicatesTold: (count: number) => `${blocks(count)} hold content that another one holds too`,
+    pins: 'pins',
+    pinned: (pins: number, on: number) => `${plural(pins, 'pin')} on ${blocks(on)}`,
+    nobody: 'No request holds a block.',
+  },
+
+  leak: {
+    none: 'Nothing leaks: every block in use is held for a request in the engine, or by a pin.',
+    some: (leaking: number, fresh: number, baseline: number) =>
+      `${blocks(leaking)} held for nobody, ${n(fresh)} of them not yet after step ${n(baseline)}.`,
+    used: 'in use',
+    usedThen: (used: number, pool: number, before: number, baseline: number) =>
+      `${n(used)} of ${blocks(pool)}; ${n(before)} after step ${n(baseline)}`,
+    baseline: 'baseline',
+    baselineTold: (step: number) => `after step ${n(step)}; mark A where another one is meant`,
+    pins: 'pins',
+    foreign: (pins: number) => `${plural(pins, 'pin')} of a foreign engine's: no leaks`,
+    violation: 'violation',
+    hows: {
+      entry: 'table entries of requests that are not in the engine',
+      pin: 'pins of copies that were launched',
+      count: 'counts for which there is no entry and no pin',
+    },
+    entry: (position: number) => `entry ${n(position)} of {who}`,
+    ofSequence: (sequence: number) => `sequence ${n(sequence)}`,
+    old: 'at the baseline already',
+    cut: (shown: number) => `the first ${n(shown)} are told`,
   },
 } as const;

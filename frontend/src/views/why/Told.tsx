@@ -9,7 +9,7 @@ import { text } from '../../text';
 
 const words = text.why;
 
-/** A sentence, with what stands in its braces. */
+/** A sentence, with what stands in its braces. Punctuation stays in the line of the link that it follows. */
 export function Told({
   words: sentence,
   parts = {},
@@ -21,7 +21,11 @@ export function Told({
     <>
       {sentence
         .split(/(\{\w+\})/)
-        .map((each) => (each.startsWith('{') ? (parts[each.slice(1, -1)] ?? each) : each))}
+        .map((each) =>
+          each.startsWith('{')
+            ? (parts[each.slice(1, -1)] ?? each)
+            : each.replace(/^(?=[:,.;?!)])/, '\u2060'),
+        )}
     </>
   );
 }

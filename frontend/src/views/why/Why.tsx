@@ -1,7 +1,15 @@
 /** The question that is asked of the recording, and its answer: above the inspector, until it is closed. */
 
 import { useEffect, useReducer } from 'preact/hooks';
-import type { Answer, Eviction } from '../../store/generated/answers';
+import type {
+  Answer,
+  Eviction,
+  Leaks as LeaksTold,
+  Memory as MemoryTold,
+  Miss,
+  Preemption,
+  Wait,
+} from '../../store/generated/answers';
 import { isLive, stepShown } from '../../store/ledger';
 import {
   aboutMemory,
@@ -17,7 +25,12 @@ import { type Kind, ofStep, type Question } from '../../store/whyQuestion';
 import { text } from '../../text';
 import { Segments } from '../Segments';
 import { Evicted } from './Evicted';
+import { Leaks } from './Leaks';
+import { Memory } from './Memory';
+import { Missed } from './Missed';
+import { Preempted } from './Preempted';
 import { Life, Told, Whom } from './Told';
+import { Waits } from './Waits';
 
 const words = text.why;
 const OF_REQUEST = ['preempted', 'waits', 'missed'] as const;
@@ -110,8 +123,16 @@ function Found({ asked, answer }: { readonly asked: Question; readonly answer: A
   switch (asked.kind) {
     case 'evicted':
       return <Evicted answer={answer as Eviction} />;
-    default:
-      return null;
+    case 'preempted':
+      return <Preempted answer={answer as Preemption} />;
+    case 'waits':
+      return <Waits answer={answer as Wait} />;
+    case 'missed':
+      return <Missed answer={answer as Miss} />;
+    case 'memory':
+      return <Memory answer={answer as MemoryTold} />;
+    case 'leaks':
+      return <Leaks answer={answer as LeaksTold} />;
   }
 }
 
