@@ -1,10 +1,16 @@
 """Breakpoints on the page: typed and explained, listed, met; the engine stops, red, and what it stopped at is selected."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from kvarium_ledger import codec
+from kvarium_ledger.messages import Answer
+from kvarium_ledger.records import Control, Hit, Note
+from tests.backend.hand_engine import hand_frames, hello, record_of
+from tests.backend.running_server import running
 from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages
 from tests.e2e.page import becomes, ready, release, until
@@ -170,3 +176,44 @@ def test_events_like_one_are_broken_on_from_the_list_by_pointer_and_keys_and_fro
     field.fill("")
     close_dialog(page)
     release(page)
+
+
+def test_what_was_set_in_a_session_that_ended_is_shown_and_set_again(
+    tmp_path: Path, open_page: Pages
+) -> None:
+    frames = hand_frames(3)
+    at = record_of(frames[-1]) + 1
+    asked: dict[str, Any] = {"time": 5, "id": "1", "asked_by": "somebody", "name": "break"}
+    first = {"when": "usage>90%", "hits": 2, "breakpoint": 1}
+    with running(tmp_path / "recording.db") as server:
+        with server.engine() as ended:
+            set_ = Control(record=at, args=first, **asked)
+            met = Note(record=at + 1, time=6, text="breakpoint 1", hit=Hit(breakpoint=1, step=2, count=7))
+            hidden = Control(record=at + 2, args={"when_length": 9, "mark": True, "breakpoint": 2}, **asked)
+            ended.send([*frames, *(codec.seal(each) for each in (set_, met, hidden))])
+            ended.wait_acked(at + 2)
+            ended.bye()
+        commands: list[Any] = []
+
+        def answer(command: Any) -> Answer:
+            commands.append(command)
+            return Answer(id=command.id, result={"breakpoint": 5, "step": 0})
+
+        with server.engine(hello(allow_control=True)) as engine:
+            engine.answer = answer
+            engine.send(frames)
+            page = open_page(f"http://127.0.0.1:{server.port}/?session={ended.hello.session}")
+            ready(page)
+            page.keyboard.press("b")
+            dialog = page.get_by_role("dialog", name="Where the engine would stop, at this session’s end")
+            entries = dialog.get_by_role("list", name="Breakpoints").get_by_role("listitem")
+            expect(entries).to_have_count(2)
+            expect(entries.first).to_contain_text("usage>90%")
+            expect(entries.first).to_contain_text("met 7×, counts from 2")
+            expect(entries.last).to_contain_text("not recorded, as text is not")
+            expect(entries.last.get_by_role("button", name="set again")).to_be_disabled()
+            entries.first.get_by_role("button", name="set again").click()
+            expect(page.locator(".banners")).to_contain_text("Breakpoint 5 is set on the engine of")
+            assert [(each.name, each.args) for each in commands] == [
+                ("break", {"when": "usage>90%", "hits": 2, "mark": False})
+            ]

@@ -37,8 +37,10 @@ import {
   renderNow,
   showPanel,
 } from './layout';
+import { isLive } from './ledger';
 import { type Motion, press, release } from './motion';
 import { nextOrder } from './order';
+import { showRecorded } from './recordedBreakpoints';
 import { rectangle, unmarkRectangle } from './rectangle';
 import { clearSelection, NOTHING, selection } from './selection';
 import { closeSession, current, reopenSession } from './sessions';
@@ -119,9 +121,9 @@ const ALL: readonly Command[] = [
     id: 'breakpoints',
     keys: ['b'],
     group: 'engine',
-    run: () => showBreakpoints(),
+    run: () => (canControl.peek() ? showBreakpoints() : void showRecorded()),
     needsServer: true,
-    unless: () => (canControl.peek() ? null : why.noControl),
+    unless: () => (canControl.peek() || !isLive.peek() ? null : why.noControl),
   },
   {
     id: 'stopEvent',

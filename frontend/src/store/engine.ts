@@ -52,9 +52,17 @@ export type Answer<T> = { readonly result: T } | { readonly error: string };
 /** Ask something of the session's engine; never throws. */
 export async function ask<T>(name: string, args: Record<string, unknown> = {}): Promise<Answer<T>> {
   const session = current.peek();
-  if (session === null) return { error: text.playground.noAnswer };
+  return session === null ? { error: text.playground.noAnswer } : askOf(session.id, name, args);
+}
+
+/** Ask something of any session's engine; never throws. */
+export async function askOf<T>(
+  session: string,
+  name: string,
+  args: Record<string, unknown>,
+): Promise<Answer<T>> {
   try {
-    const response = await fetch(apiUrl(`sessions/${encodeURIComponent(session.id)}/commands`), {
+    const response = await fetch(apiUrl(`sessions/${encodeURIComponent(session)}/commands`), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name, args }),

@@ -16,6 +16,7 @@ import { Footer } from './Footer';
 import { Inspector } from './Inspector';
 import { KeysOverlay } from './KeysOverlay';
 import { Left } from './Left';
+import { RecordedBreakpoints } from './RecordedBreakpoints';
 import { Sessions } from './Sessions';
 import { ShareField } from './ShareField';
 import { Alarm, Banners, Cover, NoRecording } from './Stage';
@@ -65,6 +66,7 @@ export function App() {
       <CommandPalette />
       <ShareField />
       <Breakpoints />
+      <RecordedBreakpoints />
       <Tour />
     </div>
   );
