@@ -228,7 +228,7 @@ def answers_of(page: Path) -> dict[str, Any]:
 
 def test_the_foot_says_how_many_answers_the_page_holds(whole: Path, part: Path, open_page: Pages) -> None:
     page, _ = opened(open_page, whole)
-    expect(page.get_by_test_id("answers")).to_have_text(re.compile(r"^\d+ of [\d,]+ answers$"))
+    expect(page.get_by_test_id("answers")).to_have_text(re.compile(r"^\d+ of [\d,\u202f]+ answers$"))
     expect(page.get_by_test_id("answers")).to_have_attribute("title", re.compile(r"findings 1/1"))
     page, _ = opened(open_page, part)
     expect(page.get_by_test_id("answers")).to_have_count(0)

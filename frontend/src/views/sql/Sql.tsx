@@ -53,8 +53,9 @@ function Menu(props: {
     >
       <option value="">{props.title}</option>
       {props.choices.length === 0 && <option disabled>{props.none}</option>}
+      {/* Queries, and the questions of docs/sql.md, are in English whatever the page speaks. */}
       {props.choices.map(({ said }, place) => (
-        <option key={said} value={place}>
+        <option key={said} value={place} lang="en">
           {said}
         </option>
       ))}
