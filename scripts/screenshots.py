@@ -71,6 +71,12 @@ def events(page: Page) -> None:
     )
 
 
+def why(page: Page) -> None:
+    """Where the memory goes: asked with nothing selected."""
+    page.keyboard.press("y")
+    expect(page.locator(".why .because")).to_be_visible()
+
+
 def tree(page: Page) -> None:
     """The prefix tree, its texts there."""
     page.keyboard.press("4")
@@ -151,6 +157,7 @@ def views(block: int, request: int) -> list[View]:
         View("events", "The events, filtered", events, of_block),
         View("sql", "A worked question about the recording, in SQL", sql),
         View("findings", "The findings: what is wrong, what proves it, what to change", findings),
+        View("why", "Why: a question about the recording, and its answer with links", why),
         View("timeline", "The timeline: use, tokens a step, landmarks", part=".timeline"),
         View("palette", "The command palette", palette),
         View("keys", "The keys", keys),

@@ -60,6 +60,11 @@ def unselect(page: Page) -> None:
     until(page, "!location.search.includes('block=')")
 
 
+def why(page: Page) -> None:
+    unselect(page)
+    press("y", ".why .because")(page)
+
+
 def sessions(page: Page) -> None:
     page.keyboard.press("o")
     expect(page.locator(".landing tbody tr").first).to_be_visible()
@@ -81,6 +86,7 @@ STATES: dict[str, Callable[[Page], None]] = {
     "keys": press("?", "dialog.keys"),
     "tour": tour,
     "nothing selected": unselect,
+    "why": why,
 }
 SMALL = ("session", "palette")
 

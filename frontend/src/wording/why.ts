@@ -65,7 +65,6 @@ export const why = {
     `Go to step ${n(step)}, operation ${n(op)}, and select what happened there`,
   goToRecord: (record: number) => `Go to record ${n(record)}`,
   place: (step: number, op: number) => `step ${n(step)}, op ${n(op)}`,
-  steps,
   span: (count: number, ns: number) => `${steps(count)} (${duration(ns)})`,
 
   eviction: {
@@ -250,7 +249,6 @@ export const why = {
   },
 
   memory: {
-    pool: (pool: number, size: number) => `${blocks(pool)} of ${plural(size, 'slot')}`,
     told: (pool: number, used: number) => `${n(used)} of ${blocks(pool)} are in use.`,
     unused: 'not filled',
     unusedOf: (unused: number, slots: number, share: string) =>

@@ -60,7 +60,6 @@ export const why: Whole<typeof english> = {
   goThere: (step, op) => `Đến bước ${n(step)}, operation ${n(op)}, và chọn điều đã xảy ra ở đó`,
   goToRecord: (record) => `Đến bản ghi ${n(record)}`,
   place: (step, op) => `bước ${n(step)}, op ${n(op)}`,
-  steps: (count) => `${n(count)} bước`,
   span: (count, ns) => `${n(count)} bước (${duration(ns)})`,
 
   eviction: {
@@ -238,7 +237,6 @@ export const why: Whole<typeof english> = {
   },
 
   memory: {
-    pool: (pool, size) => `${n(pool)} block, mỗi block ${n(size)} slot`,
     told: (pool, used) => `${n(used)} trong ${n(pool)} block đang được dùng.`,
     unused: 'chưa ghi',
     unusedOf: (unused, slots, share) => `${n(unused)} trong ${n(slots)} slot đang dùng (${share})`,
