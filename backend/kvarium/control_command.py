@@ -1,23 +1,18 @@
 """``kvarium ctl SESSION …``: control of an engine that is linked to a server, from the command line."""
 
 import json
-import urllib.error
-import urllib.request
-from getpass import getuser
-from typing import Annotated, Any, Final, NamedTuple
-from urllib.parse import quote, urlsplit
+from typing import Annotated, Any, Final
+from urllib.parse import quote
 
 import typer
 import typer.core
 
-from kvarium.errors import InvalidValueError, KvariumError
+from kvarium.errors import InvalidValueError
 from kvarium.recording_options import AsJson, say
+from kvarium.serving_options import SERVER_URL
 
 NOT_RECORDED: Final = "not recorded"
 """Stands for a predicate where text is not: it may quote it."""
-
-_SECONDS: Final = 15.0
-_URL: Final = "http://127.0.0.1:8642"
 
 
 class _Commands(typer.core.TyperGroup):
@@ -69,13 +64,13 @@ def ctl(
 
 
 @app.command()
-def hold(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
+def hold(context: typer.Context, server: Server = SERVER_URL, as_json: AsJson = False) -> None:
     """Take no more steps, for everybody who watches. A held engine still answers and records."""
     _do(context, server, as_json, "hold", {}, "held after step {step}")
 
 
 @app.command()
-def release(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
+def release(context: typer.Context, server: Server = SERVER_URL, as_json: AsJson = False) -> None:
     """Go on."""
     _do(context, server, as_json, "release", {}, "goes on after step {step}")
 
@@ -84,7 +79,7 @@ def release(context: typer.Context, server: Server = _URL, as_json: AsJson = Fal
 def step(
     context: typer.Context,
     steps: Annotated[int, typer.Argument(metavar="[N]", min=1, help="How many.")] = 1,
-    server: Server = _URL,
+    server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
     """Take N more steps, and hold."""
@@ -95,7 +90,7 @@ def step(
 def run_to(
     context: typer.Context,
     step: Annotated[int, typer.Argument(metavar="STEP", min=0, help="A step that has not been made.")],
-    server: Server = _URL,
+    server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
     """Go on up to a step, and hold behind it."""
@@ -106,7 +101,7 @@ def run_to(
 def slow(
     context: typer.Context,
     rate: Annotated[str, typer.Argument(metavar="RATE|off", help="The most steps a second.")],
-    server: Server = _URL,
+    server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
     """Take at most RATE steps a second; off: as many as can be."""
@@ -128,7 +123,7 @@ def break_(
     ],
     mark: Annotated[bool, typer.Option("--mark", help="Mark it in the recording, and do not stop.")] = False,
     hits: Annotated[int, typer.Option("--hits", min=1, metavar="N", help="Only from the N-th time on.")] = 1,
-    server: Server = _URL,
+    server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
     """Stop before the next step where a predicate is met."""
@@ -150,29 +145,30 @@ Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="As `breaks` tells 
 
 
 @app.command()
-def unbreak(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJson = False) -> None:
+def unbreak(context: typer.Context, id: Id, server: Server = SERVER_URL, as_json: AsJson = False) -> None:
     """Remove a breakpoint."""
     _do(context, server, as_json, "unbreak", {"breakpoint": id}, "breakpoint {breakpoint} is removed")
 
 
 @app.command()
-def enable(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJson = False) -> None:
+def enable(context: typer.Context, id: Id, server: Server = SERVER_URL, as_json: AsJson = False) -> None:
     """Look at a breakpoint again."""
     _do(context, server, as_json, "enable", {"breakpoint": id}, "breakpoint {breakpoint} is enabled")
 
 
 @app.command()
-def disable(context: typer.Context, id: Id, server: Server = _URL, as_json: AsJson = False) -> None:
+def disable(context: typer.Context, id: Id, server: Server = SERVER_URL, as_json: AsJson = False) -> None:
     """Keep a breakpoint, and do not look at it."""
     _do(context, server, as_json, "disable", {"breakpoint": id}, "breakpoint {breakpoint} is disabled")
 
 
 @app.command()
-def breaks(context: typer.Context, server: Server = _URL, as_json: AsJson = False) -> None:
+def breaks(context: typer.Context, server: Server = SERVER_URL, as_json: AsJson = False) -> None:
     """How the engine goes, and its breakpoints with how often each was met; without an engine, those that were recorded."""
     from kvarium import terminal
+    from kvarium.remote_server import RemoteServer
 
-    asked = _Server(server)
+    asked = RemoteServer(server)
     session = asked.find(context.obj)
     told = asked.ask("GET", f"sessions/{quote(session.id)}/{'control' if session.linked else 'breakpoints'}")
     if as_json:
@@ -202,11 +198,13 @@ def break_again(
             metavar="FROM", help="The session whose recording has them: its id, or its beginning."
         ),
     ],
-    server: Server = _URL,
+    server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
     """Set what was set in another session, as its recording has it."""
-    asked = _Server(server)
+    from kvarium.remote_server import RemoteServer
+
+    asked = RemoteServer(server)
     session, source = asked.find(context.obj), asked.find(recorded)
     found = asked.ask("GET", f"sessions/{quote(source.id)}/breakpoints")["breakpoints"]
     path = f"sessions/{quote(session.id)}/commands"
@@ -258,72 +256,9 @@ def _do(
     context: typer.Context, server: str, as_json: bool, name: str, args: dict[str, Any], told: str
 ) -> None:
     """Ask something of the engine; ``told`` says what it answered."""
-    asked = _Server(server)
+    from kvarium.remote_server import RemoteServer
+
+    asked = RemoteServer(server)
     path = f"sessions/{quote(asked.find(context.obj).id)}/commands"
     result = asked.ask("POST", path, {"name": name, "args": args})["result"]
     say(json.dumps(result) if as_json else told.format(**result))
-
-
-class _Session(NamedTuple):
-    """A session that a server knows, and whether its engine is linked."""
-
-    id: str
-    linked: bool
-
-
-class _Server:
-    """The server at ``url``. Raises :class:`KvariumError` where that is no address."""
-
-    def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise InvalidValueError(f"{url[:200]!r} is no server's address: --server {_URL}")
-        self._url = url.rstrip("/")
-        # Whatever proxy the environment names: an engine's server is near.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-
-    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
-        """Its answer. Raises :class:`KvariumError` with its reason."""
-        headers = {"Content-Type": "application/json", "X-Kvarium-By": f"kvarium ctl ({_user()})"}
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self._url}/api/{path}", data, headers, method=method)
-        try:
-            with self._opener.open(request, timeout=_SECONDS) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            raise KvariumError(_reason(error)) from None
-        except (OSError, ValueError) as error:
-            raise KvariumError(
-                f"no kvarium server answers at {self._url}: {getattr(error, 'reason', error)}"
-            ) from None
-
-    def find(self, name: str) -> _Session:
-        """The session that goes by a name; the latest is one with an engine."""
-        rows = self.ask("GET", "sessions")["sessions"]
-        linked = [row for row in rows if row["state"] == "live" and row.get("linked")]
-        if name == "latest":
-            if not linked:
-                raise KvariumError(f"no engine is connected to {self._url}")
-            return _Session(str(linked[0]["id"]), True)
-        found = [row for row in rows if row["id"].startswith(name)] if name else []
-        if not found:
-            raise KvariumError(f"no session {name[:100]!r} at {self._url}")
-        if len(found) > 1:
-            raise KvariumError(
-                f"{len(found)} sessions at {self._url} begin with {name[:100]!r}: give more of its id"
-            )
-        return _Session(str(found[0]["id"]), found[0] in linked)
-
-
-def _user() -> str:
-    try:
-        return getuser()
-    except (OSError, KeyError):
-        return "somebody"
-
-
-def _reason(error: urllib.error.HTTPError) -> str:
-    try:
-        return str(json.load(error)["detail"])
-    except (ValueError, KeyError, TypeError):
-        return f"the server answers with {error.code}"

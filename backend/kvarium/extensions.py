@@ -11,19 +11,25 @@ from kvarium.errors import KvariumError
 
 
 def load(app: typer.Typer, args: list[str]) -> None:
-    """Let other packages add their commands, unless one of the app's own is asked for."""
-    groups = {info.name: info.typer_instance for info in app.registered_groups}
-    own = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
-    if args and args[0] == "bench":
-        benches = groups["bench"]
+    """Let other packages add their commands: the one that is asked for, and all where that is none of theirs or of the app's own."""
+    if args[:1] == ["bench"]:
+        benches = next(info.typer_instance for info in app.registered_groups if info.name == "bench")
         assert benches is not None
-        _join(benches, "kvarium.benches", "kvarium bench")
-    elif not args or args[0] not in (*own, *groups, "--version"):
-        _join(app, "kvarium.commands", "kvarium")
+        _join(benches, "kvarium.benches", "kvarium bench", *args[1:2])
+    else:
+        _join(app, "kvarium.commands", "kvarium", *args[:1])
 
 
-def _join(app: typer.Typer, group: str, command: str) -> None:
-    for entry in sorted(entry_points(group=group), key=lambda found: found.name):
+def _own(app: typer.Typer) -> list[str]:
+    commands = [info.name or getattr(info.callback, "__name__", "") for info in app.registered_commands]
+    return [*commands, *(str(info.name) for info in app.registered_groups), "--version"]
+
+
+def _join(app: typer.Typer, group: str, command: str, asked: str = "") -> None:
+    if asked in _own(app):
+        return
+    found = sorted(entry_points(group=group), key=lambda entry: entry.name)
+    for entry in [entry for entry in found if entry.name == asked] or found:
         try:
             entry.load()(app)
         except (ImportError, AttributeError) as error:

@@ -1,8 +1,11 @@
 """What the commands that serve a page share: their options."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
+
+SERVER_URL: Final = "http://127.0.0.1:8642"
+"""Where a server is that was not told where to be."""
 
 Host = Annotated[
     str, typer.Option(help="The address to listen on. Other than this machine's own: others can watch.")
