@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from kvarium.cli import app
 from kvarium.recording.reader import Reader
-from kvarium.sql.errors import QueryError
+from kvarium.sql.errors import QueryError, explained
 from kvarium.sql.query import Limits, Query
 from kvarium.sql.sandbox import connect
 from tests.backend.server_process import KVARIUM, kvarium
@@ -77,6 +77,20 @@ def test_the_configuration_is_locked_whatever_gets_through() -> None:
     assert not list(Path("/tmp").glob("kvarium-x*"))
 
 
+def test_no_setting_and_no_refusal_tells_a_place_of_this_machine(mixed_reader: Reader) -> None:
+    home = str(Path.home())
+    told = ask(
+        mixed_reader, "SELECT string_agg(coalesce(value, ''), ' ') AS all_of_them FROM duckdb_settings()"
+    )
+    assert home not in str(told) and "python/" in str(told)
+    for name in ("home", "secret", "extension"):
+        assert home not in str(ask(mixed_reader, f"SELECT current_setting('{name}_directory')"))
+    for source in ("duckdb_secrets()", "duckdb_extensions()"):
+        with pytest.raises(QueryError) as caught:
+            ask(mixed_reader, f"SELECT * FROM {source}")
+        assert caught.value.fault == "refused" and home not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("sql", "line", "column"),
     [
@@ -128,6 +142,12 @@ def test_a_query_ends_at_its_memory_limit_and_writes_nothing(
         )
     assert caught.value.fault == "memory"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_that_no_memory_is_left_for_is_told_as_the_memory_limit() -> None:
+    # What DuckDB calls it, where memory ends while it copies a plan: it depends on the moment.
+    error = duckdb.SerializationException("Serialization Error: Failed to serialize: not enough space")
+    assert explained(error, "SELECT 1", "40 MiB").fault == "memory"
 
 
 def test_what_python_can_not_hold_is_told_as_what_the_database_can_not(mixed_reader: Reader) -> None:

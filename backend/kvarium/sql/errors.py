@@ -41,7 +41,8 @@ def explained(error: duckdb.Error, sql: str, memory: str, prefix: str = "") -> Q
     told = _told(error)
     kind = str(told.get("exception_type", "")) or type(error).__name__
     message = " ".join(str(told.get("exception_message", error)).split())
-    if isinstance(error, duckdb.OutOfMemoryException):
+    # Where memory ends while DuckDB copies a plan, it calls that a failure to serialize: a query that only reads has no other.
+    if isinstance(error, duckdb.OutOfMemoryException | duckdb.SerializationException):
         return too_large(memory)
     fault: Fault = "refused" if isinstance(error, duckdb.PermissionException) else "sql"
     if fault == "refused":

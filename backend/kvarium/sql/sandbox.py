@@ -20,6 +20,10 @@ _SETTINGS: Final = (
     # Nothing is written to disk: what does not fit is refused. (With external access off this can't be set any more.)
     ("temp_directory", "''"),
     ("max_temp_directory_size", "'0KB'"),
+    # They tell where the user of this machine keeps what: in an error, too.
+    ("home_directory", "'nowhere'"),
+    ("secret_directory", "'nowhere'"),
+    ("extension_directory", "'nowhere'"),
     ("autoinstall_known_extensions", "false"),
     ("autoload_known_extensions", "false"),
     ("allow_community_extensions", "false"),
