@@ -117,6 +117,7 @@ def test_notes_are_made_changed_and_removed_while_the_session_is_live(
         ('{"text": "a\\u0000b"}', 422, "it has no NUL"),
         ('{"text": "a", "mark": "AB"}', 422, "a mark is A or B, not 'AB'"),
         ('{"text": "a", "colour": "red;"}', 422, "a colour is a name"),
+        ('{"text": "a", "colour": "nope"}', 422, "not 'nope'; names: aqua, black, "),
         ('{"text": "a", "by": "me"}', 422, "a note takes no by, but text, step, record"),
         ("{", 422, "the body ends in the middle of its JSON"),
         ("[" * 100_000, 422, "the body is nested too deep"),

@@ -181,7 +181,17 @@ def test_a_body_that_is_none_is_told_with_what_it_may_be(
 @pytest.mark.parametrize(
     ("path", "body", "said"),
     [
-        ("sql", b'{"sql": ""}', "sql must have at least 1 characters: it has 0"),
+        ("sql", b'{"sql": ""}', "sql must have at least 1 character: it has 0"),
+        (
+            "sql",
+            b'{"sql": "SELECT 1", "sql": "SELECT 2"}',
+            "sql is given more than once in a query: give it once",
+        ),
+        (
+            "commands",
+            b'{"name": "submit", "args": {"prompt": "x", "n": 1, "n": 2}}',
+            "n is given more than once in a command: give it once",
+        ),
         ("sql", b'{"sql": "SELECT 1", "rows": 5}', "a query takes no rows, but sql, limit"),
         ("sql", b'{"sql": "SELECT 1", "limit": 0}', "limit must be at least 1, not 0"),
         ("commands", b'{"name": "submit", "args": {"prompt": "\\ud800"}}', "the body has \\ud800 alone"),

@@ -124,6 +124,7 @@ def test_removing_by_age_takes_what_ended_before(run: Run, copy: Path) -> None:
         (["note", "aaaa", "x", "--step", "250"], "step 250 is not in the recording"),
         (["note", "aaaa", "x", "--mark", "C"], "a mark is A or B, not 'C'"),
         (["note", "aaaa", "x", "--colour", "Red!"], "a colour is a name or #rrggbb"),
+        (["note", "aaaa", "x", "--colour", "nope"], "not 'nope'; names: aqua, black, "),
         (["note", "aaaa", "x" * 10_001], "at most 10,000 characters"),
         (["note", "aaaa", "--remove", "5"], "the session has no note 5"),
         (["note", "aaaa", "x", "--step", str(1 << 70)], "is not in the recording, which holds steps up to"),

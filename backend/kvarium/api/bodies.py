@@ -3,6 +3,7 @@
 bytes ──▶ JSON ──▶ an object ──▶ its names and their values      each step tells of its own: the value, and what it may be
 """
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -62,6 +63,7 @@ def decoded(body: bytes, kind: type[T], what: str) -> T:
     """A body as ``kind``. Raises :class:`ValueError` with what is wrong."""
     try:
         values = msgspec.json.decode(body)
+        twice = _twice(body)
     except RecursionError:
         raise ValueError("the body is nested too deep") from None
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -70,10 +72,25 @@ def decoded(body: bytes, kind: type[T], what: str) -> T:
         raise ValueError(
             f"{what} is an object of {', '.join(kind.__struct_fields__)}, not {short(_json(values))}"
         )
+    if twice is not None:
+        raise ValueError(f"{short(twice)} is given more than once in {what}: give it once")
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise ValueError(explain(error, kind, what, values)) from None
+
+
+def _twice(body: bytes) -> str | None:
+    """A name that an object of a body has twice, of which decoders take the last."""
+    found: list[str] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        names = [name for name, _ in pairs]
+        if len(set(names)) < len(names):
+            found.append(next(name for i, name in enumerate(names) if name in names[:i]))
+
+    json.loads(body, object_pairs_hook=look, parse_int=str, parse_float=str)
+    return found[0] if found else None
 
 
 def _no_json(told: str, body: bytes) -> str:
@@ -119,7 +136,8 @@ def explain(error: msgspec.ValidationError, kind: type[T], what: str, values: Ma
     if found := _LENGTH.match(told):
         given = values.get(found["name"])
         has = f": it has {len(given):,}" if isinstance(given, str) else ""
-        return f"{found['name']} must have {_SIGNS[found['sign']]} {int(found['limit']):,} characters{has}"
+        limit = f"{int(found['limit']):,} character{'' if found['limit'] == '1' else 's'}"
+        return f"{found['name']} must have {_SIGNS[found['sign']]} {limit}{has}"
     if found := _KIND.match(told):
         kinds = [
             _KINDS.get(each.strip(), each) for each in found["kind"].split("|") if each.strip() != "null"

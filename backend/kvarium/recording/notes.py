@@ -22,7 +22,13 @@ MAX_NOTES: Final = 10_000
 """So many a session: each is part of every list of landmarks."""
 
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
-_COLOUR = re.compile(r"#[0-9a-f]{6}|[a-z]{1,20}")
+COLOURS: Final = (
+    *("aqua", "black", "blue", "fuchsia", "gray", "green", "lime", "maroon", "navy"),
+    *("olive", "orange", "purple", "red", "silver", "teal", "white", "yellow"),
+)
+"""The names of CSS 2.1 (section 4.3.6)."""
+
+_RGB = re.compile(r"#[0-9a-f]{6}")
 
 
 def checked_text(text: str) -> str:
@@ -44,8 +50,11 @@ def checked_mark(mark: str | None) -> str | None:
 
 def checked_colour(colour: str | None) -> str | None:
     """The colour. Raises :class:`InvalidValueError` when it is none."""
-    if colour is not None and not _COLOUR.fullmatch(colour):
-        raise InvalidValueError(f"a colour is a name or #rrggbb, in small letters, not {colour[:20]!r}")
+    if colour is not None and colour not in COLOURS and not _RGB.fullmatch(colour):
+        names = ", ".join(COLOURS)
+        raise InvalidValueError(
+            f"a colour is a name or #rrggbb, in small letters, not {colour[:20]!r}; names: {names}"
+        )
     return colour
 
 
