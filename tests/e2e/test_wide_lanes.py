@@ -32,7 +32,7 @@ COLOURS = """([y, xs]) => {
   context.drawImage(canvas, 0, 0);
   const box = canvas.getBoundingClientRect();
   const ratio = width / box.width;
-  const at = (x, y) => [...context.getImageData(Math.round((x - box.left) * ratio), Math.round((y - box.top) * ratio), 1, 1).data].join();
+  const at = (x, y) => [...context.getImageData(Math.round((x - box.left) * ratio), Math.floor((y - box.top) * ratio), 1, 1).data].join();
   return xs.map(x => [at(x, y + 2), [0, 1, 2, 3].map(d => at(x + d, y)).sort().join(' ')]);
 }"""
 """Of a row whose middle is at ``y``: what stands below its middle at each ``x``, and what in it."""
