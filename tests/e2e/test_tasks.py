@@ -80,6 +80,28 @@ def test_why_the_hit_rate_is_low(page: Page, truth: Truth) -> None:
     becomes(page, lambda: {row[0]: int(row[1]) for row in cells(rows)}, outcomes)
 
 
+def test_what_is_wrong_stands_one_key_away_with_the_causes_of_a_low_hit_rate_and_of_thrashing(
+    page: Page, viewing: ServerProcess, recording: Recording
+) -> None:
+    with viewing.http() as http:
+        found = http.get(f"/api/sessions/{recording.session}/findings", timeout=120).json()["findings"]
+    page.keyboard.press("i")
+    sentences = page.locator(".finding .sentence")
+    becomes(
+        page,
+        lambda: sorted(each.replace("\u202f", "") for each in sentences.all_inner_texts()),
+        sorted(each["told"] for each in found),
+    )
+    linked = [each for each in found if each["evidence"][0]["link"].startswith("why/evicted")]
+    assert linked, "this recording has contents that were evicted and wanted again"
+    event = linked[0]["evidence"][0]
+    card = page.locator(".finding").filter(has_text=linked[0]["told"].split(":")[0])
+    card.get_by_role("button", name="why?").first.click()
+    lost = int(event["link"].split("=")[1])
+    why = page.get_by_role("region", name="Why", exact=True)
+    expect(why.locator(".pairs").first).to_contain_text(f"op {lost:,}".replace(",", "\u202f"))
+
+
 def test_which_requests_thrash(page: Page, truth: Truth) -> None:
     times: Counter[int] = Counter()
     tokens: Counter[int] = Counter()
@@ -171,6 +193,9 @@ def test_who_evicted_a_block(page: Page, recording: Recording, truth: Truth) -> 
     eviction = page.locator(".inspector .life .line").filter(has=page.locator(".k-evict")).first
     expect(eviction.locator(".step")).to_have_text(f"{last['step']:,}".replace(",", "\u202f"))
     expect(eviction.locator(".who")).to_have_text(last["label"])
+    page.keyboard.press("y")
+    because = page.get_by_role("region", name="Why", exact=True).locator(".because")
+    expect(because).to_contain_text(last["label"])
     eviction.locator(".who").click()
     until(
         page,
