@@ -68,6 +68,7 @@ def test_a_low_hit_rate_is_followed_to_the_request_that_takes_the_blocks_and_to_
     lost = symptom.locator(".finding").filter(has_text="evicted, then wanted")
     event = lost.locator(".proofs li").first
     # Chats are r0, r2, r4, reports r1, r3, r5: the one takes what the next of the other wants again.
+    event.get_by_title("Go there").click()
     event.get_by_title("Select this request").click()
     expect(selected_request(page)).to_have_text(re.compile(r"r\d+"))
     wants = int(re.findall(r"r(\d+)", selected_request(page).inner_text())[0])
