@@ -162,7 +162,7 @@ export function Corner() {
           type="button"
           class="plain round tongue"
           title={text.palette.speak(NAMES[each])}
-          aria-label={text.palette.speak(NAMES[each])}
+          aria-label={`${text.palette.speak(NAMES[each])}, ${each}`}
           onClick={() => speakHere(each)}
         >
           {each}
