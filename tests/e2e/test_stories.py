@@ -26,6 +26,9 @@ from tests.engine.mirrored import Mirrored, tokens
 
 pytestmark = pytest.mark.e2e
 
+APPLIED = "op => (({ operation, op }) => operation ?? op - 1)(window.kvarium.position()) === op"
+"""Stands the view behind this operation? Behind the last one of a step that is the whole step."""
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
@@ -57,6 +60,7 @@ def in_turn(num_blocks: int) -> Mirrored:
     return engine
 
 
+@pytest.mark.slow
 def test_a_low_hit_rate_is_followed_to_the_request_that_takes_the_blocks_and_to_the_setting(
     server: RunningServer, open_page: Pages
 ) -> None:
@@ -101,6 +105,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ServerProc
         yield server, str(db)
 
 
+@pytest.mark.slow
 def test_an_engine_that_stops_at_an_eviction_is_looked_into_and_asked_why(
     small: tuple[ServerProcess, str], open_page: Pages
 ) -> None:
@@ -116,7 +121,7 @@ def test_an_engine_that_stops_at_an_eviction_is_looked_into_and_asked_why(
     expect(bar).to_contain_text("engine stopped by breakpoint 1")
     close_dialog(page)
     stop = control(server)["stop"]
-    until(page, "op => window.kvarium.position().operation === op", stop["op"])
+    until(page, APPLIED, stop["op"])
     # What the records say of it.
     recording = read_recording(path)
     requests = recording.requests_of_sequences()
@@ -135,10 +140,10 @@ def test_an_engine_that_stops_at_an_eviction_is_looked_into_and_asked_why(
     content = "async block => (await window.kvarium.state()).content[block] !== 0xffffffff"
     becomes(page, lambda: page.evaluate(content, block), False)
     page.keyboard.press(";")
-    until(page, "op => window.kvarium.position().operation === op", stop["op"] - 1)
+    until(page, APPLIED, stop["op"] - 1)
     becomes(page, lambda: page.evaluate(content, block), True)
     page.keyboard.press("'")
-    until(page, "op => window.kvarium.position().operation === op", stop["op"])
+    until(page, APPLIED, stop["op"])
     page.keyboard.press("y")
     because = why(page).locator(".because")
     expect(because).to_contain_text("in this step")
