@@ -63,8 +63,3 @@ const answers = recording === null ? null : new EmbeddedAnswers(recording);
 export async function embeddedAnswer(link: string): Promise<unknown | undefined> {
   return answers?.answer(link);
 }
-
-/** The link of the nearest step at which the page holds an answer to the same question; undefined: there is none. */
-export async function nearestAnswer(link: string): Promise<string | undefined> {
-  return answers?.nearest(link);
-}

@@ -38,11 +38,8 @@ test('a miss is that of the first admission until the next one', async () => {
   expect(await held().answer('why/missed?of=r3&step=4')).toBeUndefined();
 });
 
-test('of a state there is an answer at its very step alone, and the nearest is named', async () => {
+test('of a state there is an answer at its very step alone', async () => {
   expect(await held().answer('why/memory?step=40')).toBeUndefined();
-  expect(await held().nearest('why/memory?step=40')).toBe('why/memory?step=10');
-  expect(await held().nearest('why/leaks?baseline=0&step=3')).toBe('why/leaks?step=90');
-  expect(await held().nearest('why/leaks?baseline=4&step=3')).toBeUndefined();
 });
 
 test('a page without answers has none', async () => {

@@ -49,16 +49,6 @@ export class EmbeddedAnswers {
     const upTo = [first, ...first.others].filter(({ at }) => at.step <= step);
     return upTo.length === 1 && upTo[0] === first ? first : undefined;
   }
-
-  /** The link of the nearest step at which the page holds an answer to the same question; undefined: there is none. */
-  async nearest(link: string): Promise<string | undefined> {
-    const found = apart(canonical(link) ?? '');
-    if (found === null) return undefined;
-    const { rest, step } = found;
-    const steps = stepsOf(await this.read(), rest);
-    steps.sort((a, b) => Math.abs(a - step) - Math.abs(b - step) || a - b);
-    return steps[0] === undefined ? undefined : `${rest}${rest.includes('?') ? '&' : '?'}step=${steps[0]}`;
-  }
 }
 
 /** The steps at which a question is answered, ascending. */
