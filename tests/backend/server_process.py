@@ -83,7 +83,7 @@ class ServerProcess:
         assert part in self.text, self.text
 
     def http(self) -> httpx2.Client:
-        return httpx2.Client(base_url=self.url, trust_env=False, timeout=60)
+        return httpx2.Client(base_url=self.url, trust_env=False, verify=False, timeout=60)
 
     def engine(self, session: str | None = None, **changes: object) -> HandEngine:
         return HandEngine(self.url.replace("http://", "ws://"), TOKEN, hello(session, **changes))

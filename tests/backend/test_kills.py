@@ -155,7 +155,10 @@ def the_server_while_it_removes(rig: Rig, rng: random.Random) -> None:
 
 
 def remove(url: str) -> None:
-    with contextlib.suppress(httpx2.HTTPError), httpx2.Client(trust_env=False, timeout=5) as http:
+    with (
+        contextlib.suppress(httpx2.HTTPError),
+        httpx2.Client(trust_env=False, verify=False, timeout=5) as http,
+    ):
         http.delete(url)
 
 
