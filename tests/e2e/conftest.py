@@ -209,3 +209,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     )
     assert done.returncode == 0, done.stderr
     return read_recording(path)
+
+
+@pytest.fixture(scope="session")
+def viewing(recording: Recording) -> Iterator[ServerProcess]:
+    """A server that shows :func:`recording`, and writes nothing."""
+    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
+        yield server.wait_ready()

@@ -1,12 +1,12 @@
 """No serious fault of accessibility, as axe-core finds them, on the pages as somebody uses them; in dark and in light."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.conftest import ROOT
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import ready, until
@@ -20,12 +20,6 @@ RUN = """async () => {
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)}\\n${failureSummary}`));
 }"""
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 @pytest.fixture(scope="module")

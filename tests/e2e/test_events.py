@@ -1,7 +1,6 @@
 """The list of events: what meets a filter, found anywhere, and from one event to the next."""
 
 import re
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,17 +11,11 @@ from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Step
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, same, settled, state, until
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 @pytest.fixture(scope="module")

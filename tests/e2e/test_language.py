@@ -1,7 +1,6 @@
 """The page in another language: chosen on the page, brought when it is chosen, and spoken everywhere."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from kvarium.sql.schema import TABLES
 from kvarium_ledger.operations import Cause, Operation
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.conftest import ROOT
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import ready, until
@@ -18,12 +17,6 @@ from tests.e2e.page import ready, until
 pytestmark = pytest.mark.e2e
 
 SOURCES = ROOT / "frontend" / "src"
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 NAMES = {*Operation.__members__, *Cause.__members__, *TABLES, "length", "stop"}

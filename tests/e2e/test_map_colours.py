@@ -14,7 +14,7 @@ from kvarium_ledger.decisions import SequenceCreated
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import Step
-from tests.backend.server_process import process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, classes, passes, pixels, ready, seek, until
 
@@ -136,80 +136,77 @@ def check_lit(page: Page, names: list[str], before: dict[int, tuple[int, ...]], 
 
 
 def test_each_colouring_of_the_map_is_that_of_the_python_fold(
-    recording: Recording, open_page: Pages, rng: random.Random, size: str
+    viewing: ServerProcess, recording: Recording, open_page: Pages, rng: random.Random, size: str
 ) -> None:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        url = server.wait_ready().url
-        page = open_page(f"{url}/?session={recording.session}&step=0&colour=refs")
-        ready(page)
-        choice = page.get_by_label("Colour the map by")
-        expect(choice).to_have_value("refs")
-        for _ in range(1 if size == "small" else 10):
-            step = rng.randrange(recording.steps)
-            fold = recording.fold_after(step)
-            seek(page, step)
-            for colouring, name in NAMES.items():
-                choice.select_option(colouring)
-                expect(page.locator(".legend.lights")).to_have_attribute("aria-label", name)
-                # What lies before the view is fetched, where it is needed.
-                expect(page.locator(".legend.lights")).not_to_contain_text("unknown")
-                shades = expected_shades(colouring, fold, recording)
-                passes(page, lambda c=colouring, s=shades: check_shades(page, c, s))  # type: ignore[misc]
+    url = viewing.url
+    page = open_page(f"{url}/?session={recording.session}&step=0&colour=refs")
+    ready(page)
+    choice = page.get_by_label("Colour the map by")
+    expect(choice).to_have_value("refs")
+    for _ in range(1 if size == "small" else 10):
+        step = rng.randrange(recording.steps)
+        fold = recording.fold_after(step)
+        seek(page, step)
+        for colouring, name in NAMES.items():
+            choice.select_option(colouring)
+            expect(page.locator(".legend.lights")).to_have_attribute("aria-label", name)
+            # What lies before the view is fetched, where it is needed.
+            expect(page.locator(".legend.lights")).not_to_contain_text("unknown")
+            shades = expected_shades(colouring, fold, recording)
+            passes(page, lambda c=colouring, s=shades: check_shades(page, c, s))  # type: ignore[misc]
 
 
 def test_the_legend_lights_one_entry_and_says_so_to_the_keyboard(
-    recording: Recording, open_page: Pages
+    viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
     step = recording.steps // 2
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        page = open_page(f"{server.wait_ready().url}/?session={recording.session}&step={step}")
-        ready(page)
-        names = classes(recording.state_after(step))
-        before = pixels(page)
-        active = page.get_by_role("button", name="active")
-        shared = page.get_by_role("button", name="shared")
-        active.click()
-        expect(active).to_have_attribute("aria-pressed", "true")
-        passes(page, lambda: check_lit(page, names, before, {"active"}))
-        shared.click(modifiers=["Shift"])
-        expect(shared).to_have_attribute("aria-pressed", "true")
-        passes(page, lambda: check_lit(page, names, before, {"active", "shared"}))
-        page.keyboard.press("Escape")
-        expect(active).to_have_attribute("aria-pressed", "false")
-        becomes(page, lambda: pixels(page), before)
-        active.focus()
-        page.keyboard.press("Enter")
-        expect(active).to_have_attribute("aria-pressed", "true")
-        page.keyboard.press("Enter")
-        expect(active).to_have_attribute("aria-pressed", "false")
-        becomes(page, lambda: pixels(page), before)
+    page = open_page(f"{viewing.url}/?session={recording.session}&step={step}")
+    ready(page)
+    names = classes(recording.state_after(step))
+    before = pixels(page)
+    active = page.get_by_role("button", name="active")
+    shared = page.get_by_role("button", name="shared")
+    active.click()
+    expect(active).to_have_attribute("aria-pressed", "true")
+    passes(page, lambda: check_lit(page, names, before, {"active"}))
+    shared.click(modifiers=["Shift"])
+    expect(shared).to_have_attribute("aria-pressed", "true")
+    passes(page, lambda: check_lit(page, names, before, {"active", "shared"}))
+    page.keyboard.press("Escape")
+    expect(active).to_have_attribute("aria-pressed", "false")
+    becomes(page, lambda: pixels(page), before)
+    active.focus()
+    page.keyboard.press("Enter")
+    expect(active).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("Enter")
+    expect(active).to_have_attribute("aria-pressed", "false")
+    becomes(page, lambda: pixels(page), before)
 
 
 def test_the_colouring_is_chosen_by_key_kept_in_the_address_and_remembered(
-    recording: Recording, open_page: Pages
+    viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        url = f"{server.wait_ready().url}/?session={recording.session}&step=100"
-        page = open_page(url)
-        ready(page)
-        legends = page.locator(".legend.lights")
-        expect(legends).to_have_attribute("aria-label", "state")
-        page.keyboard.press("v")
-        expect(legends).to_have_attribute("aria-label", "ref count")
-        until(page, "new URLSearchParams(location.search).get('colour') === 'refs'")
-        page.keyboard.press("Shift+V")
-        expect(legends).to_have_attribute("aria-label", "state")
-        until(page, "new URLSearchParams(location.search).get('colour') === null")
-        page.keyboard.press("Control+k")
-        expect(page.get_by_role("dialog", name="Commands").get_by_role("combobox")).to_be_focused()
-        page.keyboard.type("colour the map by prefix depth")
-        expect(page.locator(".palette .option.active")).to_contain_text("prefix depth")
-        page.keyboard.press("Enter")
-        expect(legends).to_have_attribute("aria-label", "prefix depth")
-        page.goto(url)
-        until(page, "window.kvarium !== undefined")
-        ready(page)
-        expect(legends).to_have_attribute("aria-label", "prefix depth")
-        page.goto(f"{url}&colour=pink")
-        until(page, "window.kvarium !== undefined")
-        expect(page.locator(".banners")).to_contain_text("colour=pink")
+    url = f"{viewing.url}/?session={recording.session}&step=100"
+    page = open_page(url)
+    ready(page)
+    legends = page.locator(".legend.lights")
+    expect(legends).to_have_attribute("aria-label", "state")
+    page.keyboard.press("v")
+    expect(legends).to_have_attribute("aria-label", "ref count")
+    until(page, "new URLSearchParams(location.search).get('colour') === 'refs'")
+    page.keyboard.press("Shift+V")
+    expect(legends).to_have_attribute("aria-label", "state")
+    until(page, "new URLSearchParams(location.search).get('colour') === null")
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Commands").get_by_role("combobox")).to_be_focused()
+    page.keyboard.type("colour the map by prefix depth")
+    expect(page.locator(".palette .option.active")).to_contain_text("prefix depth")
+    page.keyboard.press("Enter")
+    expect(legends).to_have_attribute("aria-label", "prefix depth")
+    page.goto(url)
+    until(page, "window.kvarium !== undefined")
+    ready(page)
+    expect(legends).to_have_attribute("aria-label", "prefix depth")
+    page.goto(f"{url}&colour=pink")
+    until(page, "window.kvarium !== undefined")
+    expect(page.locator(".banners")).to_contain_text("colour=pink")

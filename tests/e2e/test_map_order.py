@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
-from tests.backend.server_process import process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import assert_pixels_are, becomes, pixels, ready, seek, state, until
 
@@ -36,40 +36,39 @@ def shown_order(page: Page) -> list[int]:
 
 
 def test_blocks_lie_by_owner_and_all_of_the_map_follows(
-    recording: Recording, open_page: Pages, rng: random.Random, size: str
+    viewing: ServerProcess, recording: Recording, open_page: Pages, rng: random.Random, size: str
 ) -> None:
     requests = recording.requests_of_sequences()
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        page = open_page(f"{server.wait_ready().url}/?session={recording.session}&step=0&arrange=owner")
-        ready(page)
-        choice = page.get_by_label("Arrange the map")
-        expect(choice).to_have_value("owner")
-        area = page.get_by_role("application")
-        for _ in range(2 if size == "small" else 20):
-            step = rng.randrange(recording.steps)
-            seek(page, step)
-            fold = recording.fold_after(step)
-            expected = by_owner(fold, requests)
-            becomes(page, lambda: shown_order(page), expected)
-            assert_pixels_are(page, state(page))
-            shown = page.evaluate("window.kvarium.shown('map').map")
-            classes: list[Any] = [word & 3 for word in shown]
-            counts = fold.state.blocks.count
-            assert [each >= 2 for each in classes] == [count > 0 for count in counts], "by number, as ever"
-        # Keys go from cell to cell: the first cell, the one beside it, and a rectangle of the two.
-        page.evaluate("block => window.kvarium.select({ block })", expected[0])
-        page.keyboard.press("3")
-        expect(area).to_be_focused()
-        page.keyboard.press("ArrowRight")
-        selected = "new URLSearchParams(location.search).get('block')"
-        becomes(page, lambda: page.evaluate(selected), str(expected[1]))
-        page.keyboard.press("Shift+ArrowLeft")
-        until(page, "window.kvarium.shown('inside').inside?.blocks === 2")
-        held = page.evaluate("window.kvarium.shown('inside').inside.filled")
-        assert held == sum(fold.state.blocks.filled[block] for block in expected[:2])
-        # Another order has other blocks in those cells, so that the rectangle goes.
-        page.keyboard.press("x")
-        expect(choice).to_have_value("number")
-        expect(page.get_by_test_id("rectangle")).to_have_count(0)
-        becomes(page, lambda: shown_order(page), list(range(256)))
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=0&arrange=owner")
+    ready(page)
+    choice = page.get_by_label("Arrange the map")
+    expect(choice).to_have_value("owner")
+    area = page.get_by_role("application")
+    for _ in range(2 if size == "small" else 20):
+        step = rng.randrange(recording.steps)
+        seek(page, step)
+        fold = recording.fold_after(step)
+        expected = by_owner(fold, requests)
+        becomes(page, lambda: shown_order(page), expected)
         assert_pixels_are(page, state(page))
+        shown = page.evaluate("window.kvarium.shown('map').map")
+        classes: list[Any] = [word & 3 for word in shown]
+        counts = fold.state.blocks.count
+        assert [each >= 2 for each in classes] == [count > 0 for count in counts], "by number, as ever"
+    # Keys go from cell to cell: the first cell, the one beside it, and a rectangle of the two.
+    page.evaluate("block => window.kvarium.select({ block })", expected[0])
+    page.keyboard.press("3")
+    expect(area).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    selected = "new URLSearchParams(location.search).get('block')"
+    becomes(page, lambda: page.evaluate(selected), str(expected[1]))
+    page.keyboard.press("Shift+ArrowLeft")
+    until(page, "window.kvarium.shown('inside').inside?.blocks === 2")
+    held = page.evaluate("window.kvarium.shown('inside').inside.filled")
+    assert held == sum(fold.state.blocks.filled[block] for block in expected[:2])
+    # Another order has other blocks in those cells, so that the rectangle goes.
+    page.keyboard.press("x")
+    expect(choice).to_have_value("number")
+    expect(page.get_by_test_id("rectangle")).to_have_count(0)
+    becomes(page, lambda: shown_order(page), list(range(256)))
+    assert_pixels_are(page, state(page))

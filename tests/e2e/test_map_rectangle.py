@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
-from tests.backend.server_process import process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, seek, until
 
@@ -77,73 +77,71 @@ def marked(page: Page) -> tuple[int, int, int] | None:
 
 
 def test_what_is_told_of_a_rectangle_is_the_python_folds_at_any_step(
-    recording: Recording, open_page: Pages, rng: random.Random, size: str
+    viewing: ServerProcess, recording: Recording, open_page: Pages, rng: random.Random, size: str
 ) -> None:
     requests = recording.requests_of_sequences()
     corners = (rng.randrange(256), rng.randrange(256), rng.randrange(1, 64))
     blocks = blocks_in(corners, 256)
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        address = "-".join(map(str, corners))
-        page = open_page(f"{server.wait_ready().url}/?session={recording.session}&step=0&rectangle={address}")
-        ready(page)
-        for step in (rng.randrange(recording.steps) for _ in range(3 if size == "small" else 40)):
-            seek(page, step)
-            expected = summary(recording.fold_after(step), blocks, recording.hello.block_size, requests)
-            becomes(page, lambda: told(page), expected)
-        facts = page.get_by_test_id("rectangle")
-        expect(facts).to_contain_text(f"at step {step}")
-        becomes(
-            page,
-            lambda: facts.locator("[data-request]").evaluate_all(
-                "all => all.map(each => Number(each.dataset.request))"
-            ),
-            [request for request, _ in expected["requests"]],
-        )
+    address = "-".join(map(str, corners))
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=0&rectangle={address}")
+    ready(page)
+    for step in (rng.randrange(recording.steps) for _ in range(3 if size == "small" else 40)):
+        seek(page, step)
+        expected = summary(recording.fold_after(step), blocks, recording.hello.block_size, requests)
+        becomes(page, lambda: told(page), expected)
+    facts = page.get_by_test_id("rectangle")
+    expect(facts).to_contain_text(f"at step {step}")
+    becomes(
+        page,
+        lambda: facts.locator("[data-request]").evaluate_all(
+            "all => all.map(each => Number(each.dataset.request))"
+        ),
+        [request for request, _ in expected["requests"]],
+    )
 
 
 def test_a_rectangle_is_marked_by_pointer_and_keys_and_goes_with_escape(
-    recording: Recording, open_page: Pages
+    viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        page = open_page(f"{server.wait_ready().url}/?session={recording.session}&step=300&block=0")
-        ready(page)
-        area = page.get_by_role("application")
-        facts = page.get_by_test_id("rectangle")
-        page.keyboard.press("3")
-        expect(area).to_be_focused()
-        page.keyboard.press("Shift+ArrowRight")
-        becomes(page, lambda: (marked(page) or (0,))[:2], (0, 1))
-        page.keyboard.press("Shift+ArrowDown")
-        until(page, "window.kvarium.shown('inside').inside?.blocks === 4")
-        corners = marked(page)
-        assert corners is not None
-        expect(facts.locator(".big")).to_contain_text("4")
-        box = area.bounding_box()
-        assert box is not None
-        page.keyboard.down("Shift")
-        page.mouse.move(box["x"] + 3, box["y"] + 3)
-        page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
-        page.mouse.up()
-        page.keyboard.up("Shift")
-        # Address and summary come in their own time, and are then of the same blocks: more than the keys had marked.
-        becomes(
-            page,
-            lambda: (
-                len(blocks_in(marked(page) or (0, 0, 1), 256))
-                - page.evaluate("window.kvarium.shown('inside').inside.blocks")
-            ),
-            0,
-        )
-        until(page, "window.kvarium.shown('inside').inside.blocks > 4")
-        marks = len(blocks_in(marked(page) or (0, 0, 1), 256))
-        expect(facts.locator(".big")).to_contain_text(str(marks))
-        owner = facts.locator("[data-request] button").first
-        name = owner.text_content()
-        owner.click()
-        expect(owner).to_have_class("link num on")
-        becomes(page, lambda: page.evaluate("new URLSearchParams(location.search).get('request')"), name[1:])  # type: ignore[index]
-        page.keyboard.press("Escape")
-        expect(facts).to_have_count(0)
-        until(page, "new URLSearchParams(location.search).get('rectangle') === null")
-        until(page, "new URLSearchParams(location.search).get('request') !== null")
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=300&block=0")
+    ready(page)
+    area = page.get_by_role("application")
+    facts = page.get_by_test_id("rectangle")
+    page.keyboard.press("3")
+    expect(area).to_be_focused()
+    page.keyboard.press("Shift+ArrowRight")
+    becomes(page, lambda: (marked(page) or (0,))[:2], (0, 1))
+    page.keyboard.press("Shift+ArrowDown")
+    until(page, "window.kvarium.shown('inside').inside?.blocks === 4")
+    corners = marked(page)
+    assert corners is not None
+    expect(facts.locator(".big")).to_contain_text("4")
+    box = area.bounding_box()
+    assert box is not None
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 3, box["y"] + 3)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    # Address and summary come in their own time, and are then of the same blocks: more than the keys had marked.
+    becomes(
+        page,
+        lambda: (
+            len(blocks_in(marked(page) or (0, 0, 1), 256))
+            - page.evaluate("window.kvarium.shown('inside').inside.blocks")
+        ),
+        0,
+    )
+    until(page, "window.kvarium.shown('inside').inside.blocks > 4")
+    marks = len(blocks_in(marked(page) or (0, 0, 1), 256))
+    expect(facts.locator(".big")).to_contain_text(str(marks))
+    owner = facts.locator("[data-request] button").first
+    name = owner.text_content()
+    owner.click()
+    expect(owner).to_have_class("link num on")
+    becomes(page, lambda: page.evaluate("new URLSearchParams(location.search).get('request')"), name[1:])  # type: ignore[index]
+    page.keyboard.press("Escape")
+    expect(facts).to_have_count(0)
+    until(page, "new URLSearchParams(location.search).get('rectangle') === null")
+    until(page, "new URLSearchParams(location.search).get('request') !== null")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from tests.backend.server_process import process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import assert_pixels_are, passes, ready, settled, until
 
@@ -71,21 +71,22 @@ def check_alike(ours: Picture, theirs: Picture) -> None:
     assert far.mean() <= 0.005, f"{far.sum()} of {far.size} values differ in a map of {ours.shape[:2]}"
 
 
-def test_the_map_looks_alike_with_and_without_a_gpu(recording: Recording, open_page: Pages) -> None:
+def test_the_map_looks_alike_with_and_without_a_gpu(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
     step = recording.steps // 2
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        url = f"{server.wait_ready().url}/?session={recording.session}&step={step}"
-        # Without motion the glow of the step stays as it is.
-        plain = open_page(url, reduced_motion="reduce")
-        drawn = open_page(url, script=CLAIM_A_GPU, reduced_motion="reduce")
+    url = f"{viewing.url}/?session={recording.session}&step={step}"
+    # Without motion the glow of the step stays as it is.
+    plain = open_page(url, reduced_motion="reduce")
+    drawn = open_page(url, script=CLAIM_A_GPU, reduced_motion="reduce")
+    for page in (plain, drawn):
+        ready(page)
+    until(drawn, IS_WEBGL)
+    until(plain, f"!({IS_WEBGL})")
+    expected = recording.state_after(step)
+    for size in SIZES:
         for page in (plain, drawn):
-            ready(page)
-        until(drawn, IS_WEBGL)
-        until(plain, f"!({IS_WEBGL})")
-        expected = recording.state_after(step)
-        for size in SIZES:
-            for page in (plain, drawn):
-                resized(page, size)
-                assert_pixels_are(page, expected)
-                drawn_again(page)
-            passes(plain, lambda: check_alike(read(plain), read(drawn)))
+            resized(page, size)
+            assert_pixels_are(page, expected)
+            drawn_again(page)
+        passes(plain, lambda: check_alike(read(plain), read(drawn)))

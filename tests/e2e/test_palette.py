@@ -1,22 +1,15 @@
 """The command palette, the link that is shared, and the list of keys: as somebody uses them by keyboard alone."""
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import passes, ready, step_of, until
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 def opened(page: Page, *, key: str = "Control+k") -> Locator:

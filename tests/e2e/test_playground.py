@@ -369,36 +369,34 @@ def test_a_finished_recording_shows_the_same_text_at_each_step(open_page: Pages,
 
 
 def test_a_blocks_slots_at_a_step_hold_the_tokens_that_the_recording_tells(
-    recording: Recording, open_page: Pages, rng: Any, size: str
+    viewing: ServerProcess, recording: Recording, open_page: Pages, rng: Any, size: str
 ) -> None:
     database = open_for_reading(str(recording.path))
     reader = Reader(database)
     session = reader.find(recording.session)
     records = dict(zip(*(reader.steps(session)[name] for name in ("step", "record")), strict=True))
-    with process("view", str(recording.path), "--port", "0", "--no-open") as viewing:
-        viewing.wait_ready()
-        for _ in range(1 if size == "small" else 4):
-            step = rng.randrange(50, recording.steps)
-            whole = recording.state_after(step)
-            held = [row for row in whole["tables"] if whole["filled"][row[3]] > 0]
-            # Blocks without content too: what is written in them is known from their sequences alone.
-            open_ones = [row for row in held if whole["filled"][row[3]] < SIZE]
-            assert open_ones, f"no block was being filled at step {step}"
-            for sequence, _, position, block in rng.choices(held, k=2) + rng.choices(open_ones, k=2):
-                page = open_page(f"{viewing.url}/?session={recording.session}&step={step}&block={block}")
-                ready(page)
-                answer = read_sequence(reader, session, sequence, records[step])
-                line = (answer["prompt"] + answer["tokens"])[position * SIZE :]
-                expected = [str(token) for token in line[: whole["filled"][block]]]
-                until(
-                    page,
-                    "count => document.querySelectorAll('.inspector [data-token]').length === count",
-                    len(expected),
-                )
-                slots = page.locator(".inspector .slot")
-                expect(slots).to_have_count(SIZE)
-                told = "slots => slots.map(slot => slot.dataset.token)"
-                becomes(page, lambda: slots.evaluate_all(told)[: len(expected)], expected)  # noqa: B023
-                assert state(page)["record"] >= records[step]
-                page.context.close()
+    for _ in range(1 if size == "small" else 4):
+        step = rng.randrange(50, recording.steps)
+        whole = recording.state_after(step)
+        held = [row for row in whole["tables"] if whole["filled"][row[3]] > 0]
+        # Blocks without content too: what is written in them is known from their sequences alone.
+        open_ones = [row for row in held if whole["filled"][row[3]] < SIZE]
+        assert open_ones, f"no block was being filled at step {step}"
+        for sequence, _, position, block in rng.choices(held, k=2) + rng.choices(open_ones, k=2):
+            page = open_page(f"{viewing.url}/?session={recording.session}&step={step}&block={block}")
+            ready(page)
+            answer = read_sequence(reader, session, sequence, records[step])
+            line = (answer["prompt"] + answer["tokens"])[position * SIZE :]
+            expected = [str(token) for token in line[: whole["filled"][block]]]
+            until(
+                page,
+                "count => document.querySelectorAll('.inspector [data-token]').length === count",
+                len(expected),
+            )
+            slots = page.locator(".inspector .slot")
+            expect(slots).to_have_count(SIZE)
+            told = "slots => slots.map(slot => slot.dataset.token)"
+            becomes(page, lambda: slots.evaluate_all(told)[: len(expected)], expected)  # noqa: B023
+            assert state(page)["record"] >= records[step]
+            page.context.close()
     database.close()

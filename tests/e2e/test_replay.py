@@ -1,12 +1,11 @@
 """A finished recording: opened, scrubbed, compared with the Python fold."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import (
     assert_pixels_are,
@@ -24,12 +23,6 @@ from tests.e2e.page import (
 )
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 def test_scrubbing_gives_exactly_the_state_of_the_python_fold(

@@ -1,11 +1,9 @@
 """Panels that are resized: by pointer, by keyboard, kept for the next visit, and held where the window is small."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, passes, ready, settled, until
 
@@ -17,12 +15,6 @@ PANELS = {
     "the free queue": ".queue",
     "the timeline": ".timeline",
 }
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 def edge(page: Page, panel: str) -> Locator:

@@ -2,7 +2,6 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from kvarium_ledger.columns import OperationColumns, u32
 from kvarium_ledger.decisions import Aborted, Finished, Preempted, Refused, SequenceCreated, Submitted
 from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import Step
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes_any, ready, until
 
@@ -52,12 +51,6 @@ class Went:
     def waited(self, request: int) -> int:
         """ns from the submission to the first token."""
         return self.first_token[request] - self.submitted[request]
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 def topmost(page: Page, of: str = "request") -> int | None:

@@ -2,14 +2,13 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from kvarium_ledger.operations import Cause, Operation
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, passes, ready, until, wait_light
 from tests.e2e.truth import Truth
@@ -17,12 +16,6 @@ from tests.e2e.truth import Truth
 pytestmark = pytest.mark.e2e
 
 STATES = re.compile(r"finished|aborted|refused|running|waiting|preempted")
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 @pytest.fixture(scope="module")

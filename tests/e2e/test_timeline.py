@@ -1,7 +1,6 @@
 """The timeline: which steps it shows, all of the session in small, and what each request did."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from kvarium_ledger.decisions import Scheduled
 from kvarium_ledger.fold import Fold
 from kvarium_ledger.operations import NONE
 from kvarium_ledger.records import Step
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, settled, until
 
@@ -21,12 +20,6 @@ pytestmark = pytest.mark.e2e
 STATES = ("waiting", "running", "preempted")
 """As the page numbers them."""
 WINDOW = "The steps that the timeline shows"
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 def opened(viewing: ServerProcess, recording: Recording, open_page: Pages, query: str) -> Page:

@@ -3,7 +3,6 @@
 import random
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,17 +11,11 @@ from playwright.sync_api import Page, Route, expect
 
 from kvarium_ledger import codec
 from kvarium_ledger.records import Step
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import assert_pixels_are, ready, same, seek, settled, state, step_of, until, wait_light
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 @pytest.fixture(scope="module")

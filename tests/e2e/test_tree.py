@@ -2,14 +2,13 @@
 
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.backend.hand_engine import hand_frames, record_of
-from tests.backend.server_process import ServerProcess, process, serving
+from tests.backend.server_process import ServerProcess, serving
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, seek, until
 from tests.e2e.writing import playground, send, typed
@@ -20,12 +19,6 @@ pytestmark = pytest.mark.e2e
 BEGINNING = "Once upon a time, there was a little girl, Lily."
 """Three blocks of 16: the runner without a model takes a byte as a token."""
 assert len(BEGINNING) == 48
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 def test_the_tree_is_what_the_python_fold_says_at_random_steps(

@@ -1,11 +1,10 @@
 """What stands behind every view of the page is what the Python fold says, wherever the view came from."""
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.behind import STATE, Behind, wait_told
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import assert_pixels_are, ready, seek, until
@@ -13,12 +12,6 @@ from tests.e2e.truth import Truth
 from tests.plain_state import plain_state
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(scope="module")
-def viewing(recording: Recording) -> Iterator[ServerProcess]:
-    with process("view", str(recording.path), "--port", "0", "--no-open") as server:
-        yield server.wait_ready()
 
 
 @pytest.mark.timeout(1200)
