@@ -13,6 +13,7 @@ from tests.backend.server_process import kvarium
 from tests.backend.test_bench_seek import is_ordered
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_the_small_bench_tells_all_that_is_asked_for(bench_cache: Path, chromium_path: str) -> None:
     done = kvarium(

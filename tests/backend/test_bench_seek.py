@@ -17,6 +17,7 @@ def is_ordered(told: dict[str, float]) -> bool:
     return list(told) == ["p50", "p95", "p99"] and 0 < told["p50"] <= told["p95"] <= told["p99"]
 
 
+@pytest.mark.slow
 def test_the_small_bench_tells_all_that_is_asked_for(bench_cache: Path, chromium_path: str) -> None:
     done = kvarium(
         *("bench", "seek", "--size", "small", "--json"),

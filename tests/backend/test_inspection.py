@@ -435,7 +435,7 @@ def test_a_large_recording_is_no_bomb(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(4000)
-@pytest.mark.parametrize(("of", "small", "full"), [("hand", 200, 2400), ("null runner", 50, 600)])
+@pytest.mark.parametrize(("of", "small", "full"), [("hand", 80, 2400), ("null runner", 20, 600)])
 def test_random_mutations_are_let_in_or_refused_with_one_line(
     of: str,
     small: int,

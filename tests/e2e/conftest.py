@@ -122,7 +122,8 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     """A server with the real engine process: the seeded mix on 512 blocks, at a pace that a person can watch."""
     db = tmp_path_factory.mktemp("live") / "live.db"
     with process(
-        "serve", "--port", "0", "--db", str(db), "--num-gpu-blocks-override", "512", "--seed", "3"
+        *("serve", "--port", "0", "--db", str(db), "--num-gpu-blocks-override", "512", "--seed", "3"),
+        *("--step-ms", "40"),
     ) as server:
         server.wait_ready().wait_line("engine linked")
         yield server

@@ -81,6 +81,7 @@ def test_a_predicate_is_explained_and_set_and_the_engine_stops_with_its_event_se
     until(page, "step => window.kvarium.position().lastStep > step", stop["step"])
 
 
+@pytest.mark.slow
 def test_the_engine_runs_to_a_step_and_is_slowed_from_the_dialog(
     live: ServerProcess, open_page: Pages
 ) -> None:
@@ -106,6 +107,7 @@ def test_the_engine_runs_to_a_step_and_is_slowed_from_the_dialog(
     release(page)
 
 
+@pytest.mark.slow
 def test_what_is_selected_is_what_a_breakpoint_is_offered_for(live: ServerProcess, open_page: Pages) -> None:
     page = open_page(live.url)
     ready(page)
@@ -125,6 +127,7 @@ def test_what_is_selected_is_what_a_breakpoint_is_offered_for(live: ServerProces
     close_dialog(page)
 
 
+@pytest.mark.slow
 def test_events_like_one_are_broken_on_from_the_list_by_pointer_and_keys_and_from_a_biography(
     live: ServerProcess, open_page: Pages
 ) -> None:

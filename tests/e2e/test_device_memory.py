@@ -66,6 +66,7 @@ def test_the_memory_of_a_device_is_told_live_and_replayed(tmp_path: Path, open_p
         expect(page.locator(".settings")).not_to_contain_text("memory_weights_bytes")
 
 
+@pytest.mark.slow
 def test_an_engine_without_tensors_has_no_memory_of_a_device(tmp_path: Path, open_page: Pages) -> None:
     frames = hand_frames(2)
     with running(tmp_path / "none.db") as server, server.engine() as engine:

@@ -132,6 +132,7 @@ def test_findings_are_those_of_the_api_by_symptom_and_lead_to_place_request_and_
     expect(why.locator(".wants li").first).to_contain_text(f"r{event['who']['request']}")
 
 
+@pytest.mark.slow
 def test_findings_of_an_address_are_asked_for_once_and_again_when_told_to(
     server: RunningServer, evicting: str, open_page: Pages
 ) -> None:

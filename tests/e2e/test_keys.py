@@ -128,6 +128,7 @@ def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
     assert step_of(page) == 100
 
 
+@pytest.mark.slow
 def test_what_is_typed_after_g_is_a_step_though_it_begins_like_the_one_that_stood_there(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -139,6 +140,7 @@ def test_what_is_typed_after_g_is_a_step_though_it_begins_like_the_one_that_stoo
     until(page, f"{AT}.step === 12")
 
 
+@pytest.mark.slow
 def test_space_plays_and_pauses_however_fast_it_comes(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -151,6 +153,7 @@ def test_space_plays_and_pauses_however_fast_it_comes(
         until(page, f"mode => {AT}.mode === mode", mode)
 
 
+@pytest.mark.slow
 def test_the_list_of_keys_leaves_at_once_and_the_next_key_is_the_pages(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -167,6 +170,7 @@ def test_the_list_of_keys_leaves_at_once_and_the_next_key_is_the_pages(
     expect(page.locator("dialog.keys")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_f_brings_what_is_selected_into_view(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:

@@ -104,6 +104,7 @@ def test_another_language_is_chosen_in_the_bar_or_by_its_name_and_comes_when_it_
     expect(page.get_by_role("tab", name="bản đồ")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_no_english_word_of_the_catalogue_is_left_in_vietnamese(
     viewing: ServerProcess, recording: Recording, open_page: Pages, english: English
 ) -> None:

@@ -42,7 +42,7 @@ def test_blocks_change_on_the_map_while_the_engine_runs(live: ServerProcess, ope
     page = watching(live, open_page)
     before = pixels(page)
     assert len(before) == 512
-    wait_steps(page, 30)
+    wait_steps(page, 12)
 
     def check_changed() -> None:
         after = pixels(page)
@@ -52,6 +52,7 @@ def test_blocks_change_on_the_map_while_the_engine_runs(live: ServerProcess, ope
     assert wait_light(page, "green")["record"] > 0
 
 
+@pytest.mark.slow
 def test_a_page_that_asks_for_less_is_verified_and_fetches_what_was_said_when_somebody_looks(
     live: ServerProcess, open_page: Pages
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_paused_view_stands_still_while_the_engine_goes_on_and_end_catches_up(
     until(page, "s => window.kvarium.position().step > s + 20", stands)
 
 
+@pytest.mark.slow
 def test_full_stop_and_comma_move_by_one_step_and_back_to_the_same_state(
     live: ServerProcess, open_page: Pages
 ) -> None:
@@ -142,6 +144,7 @@ def test_the_page_says_that_the_server_is_gone(open_page: Pages, tmp_path: Path)
         expect(page.locator("body")).to_contain_text("It is tried again by itself")
 
 
+@pytest.mark.slow
 def test_an_engine_that_was_killed_is_waited_for_and_that_is_said(
     open_page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,7 +174,7 @@ def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_int
     with process("serve", "--port", "0", "--db", str(db)) as server:
         server.wait_ready().wait_line("engine linked")
         page = watching(server, open_page)
-        wait_steps(page, 60)
+        wait_steps(page, 25)
         server.kill()
         expect(page.locator(".bar")).to_contain_text("server lost")
         expect(page.locator(".engine")).to_have_text("engine —")
@@ -192,6 +195,7 @@ def test_after_a_killed_server_only_what_was_saved_is_there_and_it_is_called_int
         assert step_of(page) <= told["last_step"]
 
 
+@pytest.mark.slow
 def test_each_part_of_a_frame_is_of_one_step_and_soon_of_the_newest(
     live: ServerProcess, open_page: Pages
 ) -> None:
@@ -234,6 +238,7 @@ def test_each_part_of_a_frame_is_of_one_step_and_soon_of_the_newest(
     assert int(told) == step_of(page)
 
 
+@pytest.mark.slow
 def test_steps_back_and_on_are_counted_however_fast_they_come(live: ServerProcess, open_page: Pages) -> None:
     page = open_page(live.url)
     wait_light(page, "green")

@@ -156,6 +156,7 @@ def test_each_colouring_of_the_map_is_that_of_the_python_fold(
             passes(page, lambda c=colouring, s=shades: check_shades(page, c, s))  # type: ignore[misc]
 
 
+@pytest.mark.slow
 def test_the_legend_lights_one_entry_and_says_so_to_the_keyboard(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:

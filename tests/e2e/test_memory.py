@@ -43,6 +43,7 @@ def test_the_prefix_cache_is_reset_and_what_the_engine_says_is_shown(
     expect(banner).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_contiguous_cache_shows_its_free_runs_and_nobody_as_the_next_to_go(
     open_page: Pages, tmp_path: Path
 ) -> None:

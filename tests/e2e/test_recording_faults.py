@@ -102,6 +102,7 @@ def assert_verified(db: Path) -> None:
     assert (found["violations"], found["gaps"]) == (0, 0)
 
 
+@pytest.mark.slow
 def test_a_locked_database(tmp_path: Path, open_page: Pages) -> None:
     db = tmp_path / "recording.db"
     with recording_to(db) as server:
@@ -118,6 +119,7 @@ def test_a_locked_database(tmp_path: Path, open_page: Pages) -> None:
     assert_verified(db)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_removed(tmp_path: Path, open_page: Pages) -> None:
     db = tmp_path / "recording.db"
     with recording_to(db) as server:

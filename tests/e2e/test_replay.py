@@ -105,6 +105,7 @@ def test_after_joining_scrubbing_within_what_is_loaded_makes_no_request(
     assert requests[before:] == []
 
 
+@pytest.mark.slow
 def test_the_story_of_a_sequence_in_the_url_is_of_its_request_alone(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -137,6 +138,7 @@ def test_the_next_change_of_a_block_is_found_beyond_what_is_loaded(
     assert step_of(page) == seen[-2]
 
 
+@pytest.mark.slow
 def test_a_clicked_control_leaves_the_keys_to_the_page(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -161,6 +163,7 @@ def test_a_clicked_control_leaves_the_keys_to_the_page(
     until(page, "step => window.kvarium.position().step === step", stands + 1)
 
 
+@pytest.mark.slow
 def test_play_at_the_end_begins_anew(viewing: ServerProcess, recording: Recording, open_page: Pages) -> None:
     page = open_page(f"{viewing.url}/?session={recording.session}&step={recording.steps - 1}")
     ready(page)
@@ -169,6 +172,7 @@ def test_play_at_the_end_begins_anew(viewing: ServerProcess, recording: Recordin
     until(page, "s => window.kvarium.position().step < s", recording.steps - 1)
 
 
+@pytest.mark.slow
 def test_leaving_and_coming_back_makes_no_fault(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -188,6 +192,7 @@ def test_leaving_and_coming_back_makes_no_fault(
     page.wait_for_timeout(200)
 
 
+@pytest.mark.slow
 def test_the_whole_row_of_a_session_opens_it(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:

@@ -83,6 +83,7 @@ def test_sampling_fields_reach_the_engine_are_remembered_and_are_reset_by_one_cl
     expect(page.get_by_role("button", name="Reset", exact=True)).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_each_sequence_tells_what_ended_it(idle: ServerProcess, open_page: Pages) -> None:
     page = playground(idle, open_page)
     page.get_by_role("button", name="Sampling").click()
@@ -159,6 +160,7 @@ def test_how_likely_tokens_were_is_shown_where_it_was_asked_for(open_page: Pages
         expect(page.get_by_label("shade by probability")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_request_that_ended_before_the_page_came_is_shown_at_the_live_end(
     open_page: Pages, tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_what_a_random_seek_draws_is_the_state_of_the_python_fold(
     )
 
 
+@pytest.mark.slow
 def test_no_picture_on_the_way_is_told_to_be_verified_before_its_digest_was_compared(
     viewing: ServerProcess, long: Recording, open_page: Pages, rng: random.Random
 ) -> None:
@@ -111,6 +112,7 @@ def test_no_picture_on_the_way_is_told_to_be_verified_before_its_digest_was_comp
     assert wrong == [], wrong
 
 
+@pytest.mark.slow
 def test_a_state_is_fetched_while_the_pointer_rests_and_gone_to_without_asking_again(
     viewing: ServerProcess, long: Recording, open_page: Pages
 ) -> None:

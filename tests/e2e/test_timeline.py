@@ -98,6 +98,7 @@ def test_steps_are_brushed_moved_and_kept_in_the_address(
     until(page, "location.search.includes('steps=all')")
 
 
+@pytest.mark.slow
 def test_an_address_with_steps_that_are_none_is_said(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:

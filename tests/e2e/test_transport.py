@@ -157,6 +157,7 @@ def test_a_record_a_time_of_the_session_and_the_wall_clock_lead_to_their_step(
     )
 
 
+@pytest.mark.slow
 def test_what_cannot_be_gone_to_is_told_in_place_with_what_can(
     viewing: ServerProcess, recording: Recording, steps: list[Step], open_page: Pages
 ) -> None:
@@ -219,6 +220,7 @@ def test_landmarks_are_gone_to_by_key_and_by_their_marks(
     assert step_of(page) in set(marked) - {marked[2]}
 
 
+@pytest.mark.slow
 def test_it_plays_at_any_pace_and_what_is_drawn_is_a_state_of_one_record(
     viewing: ServerProcess, recording: Recording, steps: list[Step], open_page: Pages
 ) -> None:
@@ -270,6 +272,7 @@ def test_it_plays_at_any_pace_and_what_is_drawn_is_a_state_of_one_record(
     assert step_of(page) < last
 
 
+@pytest.mark.slow
 def test_a_view_that_plays_waits_for_what_is_on_its_way_and_says_so(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:

@@ -91,6 +91,7 @@ def test_a_block_is_asked_about_with_a_key_and_each_fact_leads_to_where_it_is_so
     expect(told.get_by_role("heading", level=3)).to_have_text("Why was block 1#1 evicted?")
 
 
+@pytest.mark.slow
 def test_a_preemption_is_asked_about_in_the_story_and_thrashing_is_named(
     server: RunningServer, open_page: Pages
 ) -> None:
@@ -116,6 +117,7 @@ def test_a_preemption_is_asked_about_in_the_story_and_thrashing_is_named(
     until(page, "step => window.kvarium.position().step === step", before.step)
 
 
+@pytest.mark.slow
 def test_what_a_request_waits_for_is_told_beside_its_reason(server: RunningServer, open_page: Pages) -> None:
     engine = Mirrored(num_blocks=6)
     engine.submit(60, max_tokens=20, name="runs")
@@ -152,6 +154,7 @@ def test_two_texts_stand_side_by_side_where_they_part(server: RunningServer, ope
     expect(told).to_contain_text("labelled by r0 cached")
 
 
+@pytest.mark.slow
 def test_a_miss_leads_to_the_eviction_that_made_it(server: RunningServer, open_page: Pages) -> None:
     engine = Mirrored(num_blocks=6, block_size=4)
     prompt = said("Once upon")
@@ -193,6 +196,7 @@ def test_with_nothing_selected_it_is_asked_where_the_memory_goes_and_what_leaks(
     address(page, "why", "leaks?baseline=3&step=8")
 
 
+@pytest.mark.slow
 def test_who_closes_ends_the_question_and_who_is_refused_may_ask_again(
     server: RunningServer, open_page: Pages, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
