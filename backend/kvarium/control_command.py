@@ -182,11 +182,12 @@ def breaks(context: typer.Context, server: Server = SERVER_URL, as_json: AsJson 
                 "mark" if each["mark"] else "stop",
                 "on" if each["enabled"] else "off",
                 f"{each['count']:,} of {each['hits']:,}",
+                "" if each["last"] is None else f"step {each['last']['step']}",
                 terminal.shown(each["when"] or NOT_RECORDED, 200),
             )
             for each in told["breakpoints"]
         ]
-        say(terminal.table(("id", "does", "is", "met", "when"), rows))
+        say(terminal.table(("id", "does", "is", "met", "last", "when"), rows))
 
 
 @app.command("break-again")

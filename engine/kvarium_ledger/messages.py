@@ -94,7 +94,10 @@ class Answer(Message, frozen=True, kw_only=True, tag="answer"):
 
 
 class Breakpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an engine stops at, or only marks: ``when`` its predicate holds for the ``hits``-th time; it has ``count`` times so far."""
+    """What an engine stops at, or only marks: ``when`` its predicate holds for the ``hits``-th time; it has ``count`` times so far.
+
+    ``last`` is the hit that was told of last, by a note.
+    """
 
     id: int
     when: str
@@ -102,6 +105,7 @@ class Breakpoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     mark: bool = False
     enabled: bool = True
     count: int = 0
+    last: Hit | None = None
 
 
 class Health(Message, frozen=True, kw_only=True, tag="health"):

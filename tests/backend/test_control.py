@@ -82,7 +82,7 @@ def test_it_is_held_run_to_a_step_and_stopped_and_all_of_it_is_recorded(running:
     listed = kvarium("ctl", "latest", "breaks", "--server", running.url).stdout
     assert f"stopped by breakpoint 1 at step {at + 7}, at most 2000 steps a second\n" in listed
     # The columns are as wide as their longest entry, which depends on how often the other was met.
-    assert ["1", "stop", "on", "1", "of", "1", f"step:{at + 7}"] in [
+    assert ["1", "stop", "on", "1", "of", "1", "step", str(at + 7), f"step:{at + 7}"] in [
         line.split() for line in listed.splitlines()
     ]
     assert ctl(running, "disable", "2")["enabled"] is False
@@ -179,14 +179,22 @@ def test_how_an_engine_goes_is_what_it_said_last(server: RunningServer, engine: 
     path = f"/sessions/{engine.hello.session}/control"
     assert server.get(path)["breakpoints"] == []
     hit = Hit(breakpoint=3, step=7, count=2, stops=True, index=4, op=90, block=5, request=1)
-    found = Breakpoint(id=3, when="op:evict", hits=2, count=2)
+    found = Breakpoint(id=3, when="op:evict", hits=2, count=2, last=hit)
     engine.send([codec.seal(Health(time=5, held=True, slow=0.5, stop=hit, breakpoints=[found]))])
     wait_for(lambda: server.get(path)["held"])
     state = server.get(path)
     assert (state["allowed"], state["slow"], state["run_to"]) == (True, 0.5, None)
     assert state["stop"]["index"] == 4
     assert state["breakpoints"] == [
-        {"id": 3, "when": "op:evict", "hits": 2, "mark": False, "enabled": True, "count": 2}
+        {
+            "id": 3,
+            "when": "op:evict",
+            "hits": 2,
+            "mark": False,
+            "enabled": True,
+            "count": 2,
+            "last": state["stop"],
+        }
     ]
     engine.answer = lambda command: Answer(id=command.id, result={"breakpoint": 4, "step": 1})
     body = {"name": "break", "args": {"when": "op:evict", "mark": True}}
@@ -261,6 +269,7 @@ def test_what_was_set_is_there_when_the_engine_is_gone(server: RunningServer) ->
         "mark": False,
         "enabled": True,
         "count": 4,
+        "last": {"breakpoint": 1, "step": 0, "count": 4},
         "asked_by": "somebody",
     }
     assert (second["id"], second["when"], second["count"]) == (2, None, 0)

@@ -1,5 +1,6 @@
 """Breakpoints on the page: typed and explained, listed, met; the engine stops, red, and what it stopped at is selected."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,9 +8,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from kvarium_ledger import codec
+from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.messages import Answer
-from kvarium_ledger.records import Control, Hit, Note
-from tests.backend.hand_engine import hand_frames, hello, record_of
+from kvarium_ledger.records import Control, Hit, Note, Step
+from tests.backend.hand_engine import decoded, hand_frames, hello, record_of
 from tests.backend.running_server import running
 from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages
@@ -182,17 +184,47 @@ def test_events_like_one_are_broken_on_from_the_list_by_pointer_and_keys_and_fro
     release(page)
 
 
-def test_what_was_set_in_a_session_that_ended_is_shown_and_set_again(
+TIP = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
+  done(document.querySelector('.lane .tip')?.innerText ?? ''))))"""
+
+
+def click_note(page: Page, told: str) -> None:
+    """Click the note's mark on the timeline, looked for from the right end on."""
+    box = page.locator(".lane").bounding_box()
+    assert box is not None
+    for x in range(int(box["width"]) - 18, 66, -5):
+        page.mouse.move(box["x"] + x, box["y"] + 25)
+        # The tip comes with the next frame.
+        if told in page.evaluate(TIP):
+            page.mouse.down()
+            page.mouse.up()
+            return
+    raise AssertionError(f"no mark tells {told!r}")
+
+
+def test_what_was_set_in_a_session_that_ended_leads_to_its_hits_and_is_set_again(
     tmp_path: Path, open_page: Pages
 ) -> None:
-    frames = hand_frames(3)
+    frames = hand_frames(9)
+    steps = [
+        record
+        for record in map(decoded, frames)
+        if isinstance(record, Step) and not record.decisions and len(record.operations.kind) > 1
+    ]
+    step = steps[-1]
+    # The note stands behind its step; behind the step's last operation the view would stand behind all of it.
+    frames = [frame for frame in frames if record_of(frame) <= step.record]
+    index = 0
+    block = int(OperationColumns.decode(step.operations).block[index])
+    op = step.op
     at = record_of(frames[-1]) + 1
     asked: dict[str, Any] = {"time": 5, "id": "1", "asked_by": "somebody", "name": "break"}
     first = {"when": "usage>90%", "hits": 2, "breakpoint": 1}
+    hit = Hit(breakpoint=1, step=step.step, count=7, index=index, op=op, block=block)
     with running(tmp_path / "recording.db") as server:
         with server.engine() as ended:
             set_ = Control(record=at, args=first, **asked)
-            met = Note(record=at + 1, time=6, text="breakpoint 1", hit=Hit(breakpoint=1, step=2, count=7))
+            met = Note(record=at + 1, time=6, text="breakpoint 1: usage>90%", hit=hit)
             hidden = Control(record=at + 2, args={"when_length": 9, "mark": True, "breakpoint": 2}, **asked)
             ended.send([*frames, *(codec.seal(each) for each in (set_, met, hidden))])
             ended.wait_acked(at + 2)
@@ -206,15 +238,32 @@ def test_what_was_set_in_a_session_that_ended_is_shown_and_set_again(
         with server.engine(hello(allow_control=True)) as engine:
             engine.answer = answer
             engine.send(frames)
-            page = open_page(f"http://127.0.0.1:{server.port}/?session={ended.hello.session}")
+            page = open_page(f"http://127.0.0.1:{server.port}/?session={ended.hello.session}&step=0")
             ready(page)
+            page.keyboard.press("5")
+            # By the note's mark on the timeline: to the event, which is selected with its block.
+            click_note(page, "breakpoint 1: usage>90%")
+            until(page, "op => window.kvarium.position().operation === op", op)
+            line = page.locator(".event.chosen")
+            expect(line).to_have_count(1)
+            expect(line.locator(".block")).to_have_text(re.compile(rf"^{block}(#|$)"))
+            expect(page.get_by_role("region", name="Block")).to_contain_text(str(block))
+            page.evaluate("window.kvarium.select({})")
+            page.evaluate("window.kvarium.seek(0)")
+            # And from the list.
             page.keyboard.press("b")
             dialog = page.get_by_role("dialog", name="Where the engine would stop, at this session’s end")
             entries = dialog.get_by_role("list", name="Breakpoints").get_by_role("listitem")
             expect(entries).to_have_count(2)
             expect(entries.first).to_contain_text("usage>90%")
             expect(entries.first).to_contain_text("met 7×, counts from 2")
+            entries.first.get_by_role("button", name=f"last at step {step.step}, block {block}").click()
+            expect(dialog).to_have_count(0)
+            until(page, "op => window.kvarium.position().operation === op", op)
+            expect(line).to_have_count(1)
+            page.keyboard.press("b")
             expect(entries.last).to_contain_text("not recorded, as text is not")
+            expect(entries.last.get_by_role("button", name="last at")).to_have_count(0)
             expect(entries.last.get_by_role("button", name="set again")).to_be_disabled()
             entries.first.get_by_role("button", name="set again").click()
             expect(page.locator(".banners")).to_contain_text("Breakpoint 5 is set on the engine of")

@@ -11,14 +11,14 @@ import msgspec
 
 from kvarium.recording.reader import Reader
 from kvarium_ledger import codec
-from kvarium_ledger.records import Control, Note
+from kvarium_ledger.records import Control, Hit, Note
 
 
 class RecordedBreakpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A breakpoint as of the last record, with who set it.
 
     ``when`` is None where text is not recorded in full: a predicate may quote it. ``count`` is how often it was met when that
-    was told of last: of several times in a step the first that counts is told.
+    was told of last: of several times in a step the first that counts is told. ``last`` is that hit.
     """
 
     id: int
@@ -27,6 +27,7 @@ class RecordedBreakpoint(msgspec.Struct, frozen=True, kw_only=True):
     mark: bool
     enabled: bool
     count: int
+    last: Hit | None
     asked_by: str
 
 
@@ -45,7 +46,7 @@ def breakpoints_of(records: Iterable[Control | Note]) -> list[RecordedBreakpoint
             hit = record.hit
             if hit is not None and hit.breakpoint in found:
                 known = found[hit.breakpoint]
-                found[known.id] = msgspec.structs.replace(known, count=hit.count)
+                found[known.id] = msgspec.structs.replace(known, count=hit.count, last=hit)
             continue
         number = record.args.get("breakpoint")
         if record.error is not None or not isinstance(number, int):
@@ -59,6 +60,7 @@ def breakpoints_of(records: Iterable[Control | Note]) -> list[RecordedBreakpoint
                 mark=record.args.get("mark") is True,
                 enabled=True,
                 count=0,
+                last=None,
                 asked_by=record.asked_by,
             )
         elif record.name == "unbreak":

@@ -32,6 +32,7 @@ class Breakpoint:
     enabled: bool
     matcher: Matcher
     count: int = 0
+    last: Hit | None = None
 
     @property
     def told(self) -> messages.Breakpoint:
@@ -43,6 +44,7 @@ class Breakpoint:
             mark=self.mark,
             enabled=self.enabled,
             count=self.count,
+            last=self.last,
         )
 
     @property
@@ -208,5 +210,6 @@ class Breakpoints:
             block=place.block,
             request=request,
         )
+        found.last = hit
         self._engine.ledger.note(f"breakpoint {found.id}: {found.predicate.text}", "engine", hit)
         return hit

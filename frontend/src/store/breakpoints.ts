@@ -6,10 +6,11 @@ import type { Field } from '../filter/filter';
 import type { Breakpoint, Hit } from '../ledger/generated/types';
 import { text } from '../text';
 import type { EventRow } from '../worker/answers/events';
+import { jump } from './clock';
 import { ask, canControl } from './engine';
 import { filterOfSame, goToEvent, selectedEvent } from './eventSteps';
 import { renderNow } from './layout';
-import { findEvent, health, link, position } from './ledger';
+import { findEvent, health, hitOf, link, position } from './ledger';
 import { say } from './remark';
 import { selection, selectRequest } from './selection';
 import { apiUrl, current } from './sessions';
@@ -129,17 +130,41 @@ export const slowDown = (rate: number | null): Promise<boolean> => asked('slow',
 
 // -- what a stop selects --------------------------------------------------------------------------------------------------
 
-/** Select the event at which the engine stopped, and go there. */
-export async function goToStop(hit: Hit): Promise<void> {
-  const filter = `step:${hit.step}`;
-  if (hit.index === undefined || hit.index === null) {
-    if (hit.request !== undefined && hit.request !== null) selectRequest(hit.request);
+/** Counts the hits that are gone to: only the last is selected. */
+let goneTo = 0;
+
+/** Go to where a breakpoint was met, and select the event that met it; of a request that waits, or of the state, the step alone. */
+export async function goToHit(hit: Hit): Promise<void> {
+  const mine = ++goneTo;
+  const { index, request, step } = hit;
+  if (index == null) {
+    if (request != null) selectRequest(request);
+    jump(step);
     return;
   }
+  const filter = `step:${step}`;
   const first = await findEvent(filter, 'later', { record: 0, index: 0 });
-  if ('fault' in first || first.row === null) return;
-  const found = await findEvent(filter, 'later', { record: first.row.record, index: hit.index });
-  if (!('fault' in found) && found.row !== null) goToEvent(found.row);
+  if (mine !== goneTo) return;
+  if ('fault' in first || first.row === null) return jump(step);
+  const found = await findEvent(filter, 'later', { record: first.row.record, index });
+  if (mine !== goneTo) return;
+  if ('fault' in found || found.row === null) jump(step);
+  else goToEvent(found.row);
+}
+
+/** Go to a note: where it tells of a breakpoint, to what met it. */
+export async function goToNote({
+  step,
+  record,
+}: {
+  readonly step: number;
+  readonly record: number;
+}): Promise<void> {
+  const mine = ++goneTo;
+  const hit = await hitOf(record);
+  if (mine !== goneTo) return;
+  if (hit === null) jump(step);
+  else await goToHit(hit);
 }
 
 let seen = '';
@@ -150,6 +175,8 @@ effect(() => {
   // What the engine says of itself may come before the record of the step in which it stopped.
   if (now === seen || (hit !== null && position.value.lastStep < hit.step)) return;
   seen = now;
-  // Who looks at something else is not taken away from it.
-  if (hit !== null && position.peek().mode === 'follow') void goToStop(hit);
+  // Who looks at something else is not taken away from it, nor who follows from there: that is where it was met.
+  if (hit === null || position.peek().mode !== 'follow') return;
+  if (hit.index != null) void goToHit(hit);
+  else if (hit.request != null) selectRequest(hit.request);
 });

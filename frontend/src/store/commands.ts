@@ -4,7 +4,7 @@
  */
 
 import { text } from '../text';
-import { goToStop, showBreakpoints, stop } from './breakpoints';
+import { goToHit, showBreakpoints, stop } from './breakpoints';
 import {
   changePace,
   follow,
@@ -129,7 +129,7 @@ const ALL: readonly Command[] = [
     id: 'stopEvent',
     keys: [],
     group: 'engine',
-    run: () => void goToStop(stop.peek()!),
+    run: () => void goToHit(stop.peek()!),
     needsServer: true,
     unless: () => (stop.peek() === null ? why.notStopped : null),
   },

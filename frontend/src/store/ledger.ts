@@ -2,7 +2,7 @@
 
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Usage } from '../ledger/fold';
-import type { Health, Hello, Status } from '../ledger/generated/types';
+import type { Health, Hello, Hit, Status } from '../ledger/generated/types';
 import type { BlockAnswer } from '../worker/answers/inspect';
 import type { QueueAnswer } from '../worker/answers/queue';
 import type { RequestAnswer } from '../worker/answers/request';
@@ -149,14 +149,19 @@ export function tell(message: ToWorker): void {
   worker.postMessage(message);
 }
 
+/** Ask the worker something that it answers by its number. */
+function answered<T>(message: (id: number) => ToWorker): Promise<T> {
+  return new Promise((resolve) => {
+    const id = ++lastQuestion;
+    questions.set(id, resolve as (value: unknown) => void);
+    tell(message(id));
+  });
+}
+
 /** Answered once the view stands where it was asked to be. `ready` waits for a session too. */
 export function ask(question: Question): Promise<unknown> {
   if (openSession === null && question !== 'ready') return Promise.reject(new Error('no session is open'));
-  return new Promise((resolve) => {
-    const id = ++lastQuestion;
-    questions.set(id, resolve);
-    tell({ kind: 'ask', id, question });
-  });
+  return answered((id) => ({ kind: 'ask', id, question }));
 }
 
 /** The nearest event that meets a filter: from a place on, or from the view. */
@@ -165,20 +170,17 @@ export function findEvent(
   direction: 'later' | 'earlier',
   from: EventPlace | null,
 ): Promise<Found> {
-  return new Promise((resolve) => {
-    const id = ++lastQuestion;
-    questions.set(id, resolve as (value: unknown) => void);
-    tell({ kind: 'find', id, filter, direction, from });
-  });
+  return answered((id) => ({ kind: 'find', id, filter, direction, from }));
+}
+
+/** Where the breakpoint was met that the note at a record tells of; null: it tells of none. */
+export function hitOf(record: number): Promise<Hit | null> {
+  return answered((id) => ({ kind: 'hit', id, record }));
 }
 
 /** What differs between the states of two steps. */
 export function compare(from: number, to: number): Promise<Compared> {
-  return new Promise((resolve) => {
-    const id = ++lastQuestion;
-    questions.set(id, resolve as (value: unknown) => void);
-    tell({ kind: 'compare', id, from, to });
-  });
+  return answered((id) => ({ kind: 'compare', id, from, to }));
 }
 
 /** Change a signal only when there is a new value: a panel that was not asked for keeps its last one. */

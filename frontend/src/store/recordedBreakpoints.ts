@@ -1,6 +1,7 @@
 /** The breakpoints that a session ended with, as its recording has them; and how one is set again, on an engine that runs. */
 
 import { computed, signal } from '@preact/signals';
+import type { Hit } from '../ledger/generated/types';
 import { text } from '../text';
 import { askOf } from './engine';
 import { renderNow } from './layout';
@@ -17,6 +18,8 @@ export interface RecordedBreakpoint {
   readonly enabled: boolean;
   /** How often it was met, when that was told of last. */
   readonly count: number;
+  /** The hit that was told of last. */
+  readonly last: Hit | null;
 }
 
 export type Recorded =

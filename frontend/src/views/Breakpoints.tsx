@@ -18,6 +18,7 @@ import { health, position } from '../store/ledger';
 import { text } from '../text';
 import { Dialog } from './Dialog';
 import { offeredNow } from './FilterField';
+import { LastHit } from './LastHit';
 import { OfferedField } from './OfferedField';
 
 const words = text.control;
@@ -74,6 +75,10 @@ function SetBreakpoint() {
   );
 }
 
+function close(): void {
+  breakpointsShown.value = false;
+}
+
 function List() {
   if (breakpoints.value.length === 0) return <p class="faint">{words.none}</p>;
   return (
@@ -91,6 +96,7 @@ function List() {
           <code>{each.when}</code>
           <span class={each.mark ? 'dim' : 'stops'}>{words.does(each)}</span>
           <span class="num dim">{words.met(each)}</span>
+          <LastHit hit={each.last} onGo={close} />
           <button
             type="button"
             class="plain"
@@ -147,13 +153,7 @@ export function Breakpoints() {
   if (!breakpointsShown.value) return null;
   const slow = health.value?.slow ?? null;
   return (
-    <Dialog
-      title={words.title}
-      kind="dialog breakpoints"
-      onClose={() => {
-        breakpointsShown.value = false;
-      }}
-    >
+    <Dialog title={words.title} kind="dialog breakpoints" onClose={close}>
       <SetBreakpoint />
       <List />
       <div class="drive">

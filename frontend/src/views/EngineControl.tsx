@@ -1,6 +1,6 @@
 /** What can be asked of the engine itself, apart from the transport of the view. */
 
-import { breakpoints, goToStop, showBreakpoints, stop, whenOf } from '../store/breakpoints';
+import { breakpoints, goToHit, showBreakpoints, stop, whenOf } from '../store/breakpoints';
 import {
   canControl,
   canReset,
@@ -65,7 +65,7 @@ export function EngineControl() {
           type="button"
           class="word stop"
           title={control.stoppedTitle(hit, whenOf(hit))}
-          onClick={() => void goToStop(hit)}
+          onClick={() => void goToHit(hit)}
         >
           {control.stopped(hit)}
           <span class="num">{control.stoppedAt(hit)}</span>

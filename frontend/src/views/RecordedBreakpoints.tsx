@@ -3,8 +3,13 @@
 import { recorded, setAgain, target } from '../store/recordedBreakpoints';
 import { text } from '../text';
 import { Dialog } from './Dialog';
+import { LastHit } from './LastHit';
 
 const words = text.control;
+
+function close(): void {
+  recorded.value = null;
+}
 
 function List() {
   const told = recorded.value!;
@@ -25,6 +30,7 @@ function List() {
           {!each.enabled && <span>{words.off}</span>}
           <span class={each.mark ? 'dim' : 'stops'}>{words.does(each)}</span>
           <span class="num dim">{words.met(each)}</span>
+          <LastHit hit={each.last} onGo={close} />
           <button
             type="button"
             class="btn"
@@ -43,13 +49,7 @@ function List() {
 export function RecordedBreakpoints() {
   if (recorded.value === null) return null;
   return (
-    <Dialog
-      title={words.recordedTitle}
-      kind="dialog breakpoints"
-      onClose={() => {
-        recorded.value = null;
-      }}
-    >
+    <Dialog title={words.recordedTitle} kind="dialog breakpoints" onClose={close}>
       <List />
     </Dialog>
   );

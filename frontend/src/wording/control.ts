@@ -41,6 +41,8 @@ export const control = {
   does: ({ mark }: Pick<Breakpoint, 'mark'>) => (mark ? 'marks' : 'stops'),
   met: ({ count, hits }: Pick<Breakpoint, 'count' | 'hits'>) =>
     `met ${count ?? 0}×${(hits ?? 1) > 1 ? `, counts from ${hits}` : ''}`,
+  last: (hit: Hit) => `last at ${where(hit)}`,
+  lastTitle: 'Go to where it was met last',
   enable: (when: string) => `Look for ${when}`,
   remove: (when: string) => `Remove ${when}`,
   runTo: 'Run to step',

@@ -233,6 +233,8 @@ export type ToWorker =
   | { kind: 'change'; direction: 1 | -1 }
   /** The nearest event that meets a filter, from the view on. Answered with a {@link Found}. */
   | { kind: 'find'; id: number; filter: string; direction: EventQuery['direction']; from: EventPlace | null }
+  /** What the note at a record tells of a breakpoint. Answered with a {@link Hit}, or null: it tells of none. */
+  | { kind: 'hit'; id: number; record: number }
   /** What differs between the states of two steps. Answered with a {@link Compared}. */
   | { kind: 'compare'; id: number; from: number; to: number }
   | { kind: 'ask'; id: number; question: Question };

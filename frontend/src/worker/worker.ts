@@ -2,6 +2,7 @@
 
 import { compareSteps } from './compare';
 import { findEvent } from './find';
+import { hitOf } from './hit';
 import type { Compared, Found, FromWorker, Question, ToWorker } from './protocol';
 import { Publisher } from './publisher';
 import { Session } from './session';
@@ -110,6 +111,11 @@ async function find(message: Extract<ToWorker, { kind: 'find' }>): Promise<void>
   scope.postMessage({ kind: 'answer', id: message.id, value });
 }
 
+async function hit({ id, record }: Extract<ToWorker, { kind: 'hit' }>): Promise<void> {
+  const value = session === null ? null : await hitOf(session, record);
+  scope.postMessage({ kind: 'answer', id, value });
+}
+
 async function compare({ id, from, to }: Extract<ToWorker, { kind: 'compare' }>): Promise<void> {
   let value: Compared = { fault: 'no session is open' };
   try {
@@ -181,6 +187,9 @@ scope.onmessage = ({ data }) => {
       break;
     case 'find':
       void find(data);
+      break;
+    case 'hit':
+      void hit(data);
       break;
     case 'compare':
       void compare(data);

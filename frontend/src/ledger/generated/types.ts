@@ -623,6 +623,8 @@ export interface Health {
 }
 /**
  * What an engine stops at, or only marks: ``when`` its predicate holds for the ``hits``-th time; it has ``count`` times so far.
+ *
+ * ``last`` is the hit that was told of last, by a note.
  */
 export interface Breakpoint {
   id: number;
@@ -631,6 +633,7 @@ export interface Breakpoint {
   mark?: boolean;
   enabled?: boolean;
   count?: number;
+  last?: Hit | null;
 }
 /**
  * The backend's view of a session, for viewers: linked to its engine or not, recorded or not, how far.

@@ -20,6 +20,8 @@ export interface Mark {
   readonly count: number;
   /** The step; of counted ones the first of their bucket, which may hold several steps. */
   readonly step: number;
+  /** Of one that is listed: the record that tells it. */
+  readonly record: number | null;
   readonly message: string | null;
 }
 
@@ -49,7 +51,7 @@ export function markAt(
     }
     if (best !== null) {
       const step = Math.max(0, buckets.from + best.bucket * buckets.per);
-      return { kind, count: buckets[kind][best.bucket]!, step, message: null };
+      return { kind, count: buckets[kind][best.bucket]!, step, record: null, message: null };
     }
   }
   return null;

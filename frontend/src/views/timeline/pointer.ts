@@ -7,6 +7,7 @@
  */
 
 import { computed, signal } from '@preact/signals';
+import { goToNote } from '../../store/breakpoints';
 import { jump, jumpToFirst, point, seek } from '../../store/clock';
 import { landmarks, lanes, position, series } from '../../store/ledger';
 import { pointIn } from '../../store/scale';
@@ -61,10 +62,11 @@ function stepUnder(x: number): number {
   return Math.max(0, Math.min(position.peek().lastStep, stepAt(x, windowNow(), layout.peek())));
 }
 
-/** Go to a landmark: of those that are counted, to the first one of the steps that share its place. */
-function goToMark({ kind, step }: Mark): void {
+/** Go to a landmark: of those that are counted, to the first one of the steps that share its place; where a note tells of a breakpoint, to what met it. */
+function goToMark({ kind, step, record }: Mark): void {
   const counted = COUNTED.find((each) => each === kind);
   if (counted !== undefined) jumpToFirst(counted, step);
+  else if (kind === 'note' && record !== null) void goToNote({ step, record });
   else jump(step);
 }
 

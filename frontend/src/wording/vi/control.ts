@@ -38,6 +38,8 @@ export const control: Whole<typeof english> = {
   list: 'Breakpoint',
   does: ({ mark }) => (mark ? 'đánh dấu' : 'dừng'),
   met: ({ count, hits }) => `gặp ${count ?? 0}×${(hits ?? 1) > 1 ? `, tính từ lần ${hits}` : ''}`,
+  last: (hit) => `lần cuối ở ${where(hit)}`,
+  lastTitle: 'Đến chỗ gặp nó lần cuối',
   enable: (when) => `Tìm ${when}`,
   remove: (when) => `Bỏ ${when}`,
   runTo: 'Chạy đến bước',
