@@ -226,6 +226,46 @@ def answers_of(page: Path) -> dict[str, Any]:
     return found
 
 
+def test_where_a_step_has_no_answer_the_nearest_one_that_has_is_offered(
+    whole: Path, recording: Recording, open_page: Pages
+) -> None:
+    held = [int(link.split("=")[1]) for link in answers_of(whole) if link.startswith("why/memory?step=")]
+    lacks = next(step for step in range(recording.steps) if step not in held)
+    nearest = min(abs(step - lacks) for step in held)
+    page, asked = opened(open_page, whole, f"?step={lacks}&why=memory%3Fstep%3D{lacks}")
+    why = page.get_by_role("region", name="Why", exact=True)
+    expect(why.get_by_role("alert")).to_contain_text("This page holds no answer to this")
+    why.get_by_role("button", name="Show the nearest answer").click()
+    expect(why.locator(".because")).to_contain_text("in use.")
+    until(page, "location.search.includes('why=memory')")
+    shown = int(page.evaluate("new URLSearchParams(location.search).get('why')").split("=")[1])
+    assert abs(shown - lacks) == nearest
+    assert asked == []
+
+
+def test_a_link_that_leads_out_of_a_part_says_so(
+    recording: Recording, tmp_path: Path, open_page: Pages
+) -> None:
+    options = ("--from-step", str(PART[0]), "--to-step", str(PART[1]))
+    place = exported(recording.path, tmp_path / "answers.html", *options, answers=1)
+    found = answers_of(place)["findings"]["findings"]
+    outside, card, line = next(
+        (each["at"]["step"], finding, number)
+        for finding in found
+        for number, each in enumerate(finding["evidence"])
+        if each["at"] is not None and not PART[0] <= each["at"]["step"] <= PART[1] and each["at"]["step"] > 0
+    )
+    page, asked = opened(open_page, place, "?centre=findings")
+    shown = page.locator(".finding").filter(has_text=card["told"].split(":")[0]).first
+    if line > 2:
+        shown.get_by_role("button", name="all ").click()
+    shown.locator(".proofs li").nth(line).get_by_title("Go there").click()
+    expect(page.locator(".banners")).to_contain_text(
+        f"Step {outside} is not in this page: it holds the steps {PART[0]} to {PART[1]}."
+    )
+    assert asked == []
+
+
 def test_the_foot_says_how_many_answers_the_page_holds(whole: Path, part: Path, open_page: Pages) -> None:
     page, _ = opened(open_page, whole)
     expect(page.get_by_test_id("answers")).to_have_text(re.compile(r"^\d+ of [\d,\u202f]+ answers$"))

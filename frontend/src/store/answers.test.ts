@@ -34,6 +34,7 @@ test('who refuses says why in its own words, with the status', async () => {
     state: 'failed',
     message: 'r17 does not wait after step 9: it runs',
     status: 404,
+    instead: null,
   });
 });
 
@@ -42,7 +43,9 @@ test('without a server, without a session and after an end there is a word, and 
     throw new TypeError('Failed to fetch');
   };
   vi.stubGlobal('fetch', gone);
-  expect(await askFor('findings')).toEqual({ state: 'failed', message: text.why.gone, status: null });
+  expect(await askFor('findings')).toEqual({
+    ...{ state: 'failed', message: text.why.gone, status: null, instead: null },
+  });
   const abort = new AbortController();
   abort.abort();
   expect(await askFor('findings', abort.signal)).toMatchObject({ message: text.why.ended });

@@ -7,7 +7,7 @@
  */
 
 import { text } from '../text';
-import { embeddedAnswer, isEmbedded } from './embedded';
+import { embeddedAnswer, embeddedNearest, isEmbedded } from './embedded';
 import { reasonIn } from './reason';
 import { apiUrl, current } from './sessions';
 
@@ -15,19 +15,26 @@ export type Answered<T> =
   | { readonly state: 'asking' }
   | { readonly state: 'told'; readonly answer: T }
   /** `status` is that of a server which says why: 404 what is not so or not recorded, 429 too many ask, 503 it took too long. */
-  | { readonly state: 'failed'; readonly message: string; readonly status: number | null };
+  | {
+      readonly state: 'failed';
+      readonly message: string;
+      readonly status: number | null;
+      /** The same question of another step, which is answered here, by its link. */
+      readonly instead: string | null;
+    };
 
-const failed = (message: string, status: number | null = null): Answered<never> => ({
-  state: 'failed',
-  message,
-  status,
-});
+const failed = (
+  message: string,
+  status: number | null = null,
+  instead: string | null = null,
+): Answered<never> => ({ state: 'failed', message, status, instead });
 
 /** Ask the session that is open. Who aborts is told so, and nothing is thrown. */
 export async function askFor<T>(link: string, signal?: AbortSignal): Promise<Answered<T>> {
   if (isEmbedded) {
     const answer = await embeddedAnswer(link);
-    return answer === undefined ? failed(text.why.notInPage) : { state: 'told', answer: answer as T };
+    if (answer !== undefined) return { state: 'told', answer: answer as T };
+    return failed(text.why.notInPage, null, await embeddedNearest(link));
   }
   const session = current.peek();
   if (session === null) return failed(text.why.noSession);

@@ -1,11 +1,13 @@
 /** One clock: at the live end, or at a place. It moves the view only; recording and engine go on. */
 
 import { signal } from '@preact/signals';
+import { text } from '../text';
 import type { LandmarkKind } from '../worker/landmarks';
 import type { Destination } from '../worker/place';
 import type { Pace } from '../worker/player';
-import { isEmbedded } from './embedded';
+import { embedded, isEmbedded } from './embedded';
 import { link, tell } from './ledger';
+import { say } from './remark';
 import { selection } from './selection';
 
 /** As it was: the recorded pace, pauses and all. */
@@ -45,10 +47,21 @@ export function point(step: number | null): void {
   resting = setTimeout(() => tell({ kind: 'expect', step }), step === null ? 0 : RESTS);
 }
 
+/** What a page of a part can't show: the view goes to the nearest step that it has, and says so. */
+function sayWhatLacks(to: Destination): void {
+  const part = embedded?.part ?? null;
+  const step = 'step' in to ? to.step : undefined;
+  // The beginning is that of the part.
+  if (part === null || step === undefined || step === 0) return;
+  if (step < part.from_step || step > part.to_step)
+    say(text.go.notInPart(step, part.from_step, part.to_step));
+}
+
 /** Go somewhere and remember where one was. */
 export function jumpTo(to: Destination): void {
   jumps.value++;
   tell({ kind: 'go', to });
+  sayWhatLacks(to);
 }
 
 export function jump(step: number): void {

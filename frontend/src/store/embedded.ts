@@ -63,3 +63,8 @@ const answers = recording === null ? null : new EmbeddedAnswers(recording);
 export async function embeddedAnswer(link: string): Promise<unknown | undefined> {
   return answers?.answer(link);
 }
+
+/** The same question of the nearest step of which this page holds an answer, by its link; null: of none. */
+export async function embeddedNearest(link: string): Promise<string | null> {
+  return (await answers?.nearest(link)) ?? null;
+}

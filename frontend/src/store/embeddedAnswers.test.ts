@@ -42,6 +42,18 @@ test('of a state there is an answer at its very step alone', async () => {
   expect(await held().answer('why/memory?step=40')).toBeUndefined();
 });
 
+test('where a step has no answer, the nearest one that has is offered, of the same question alone', async () => {
+  expect(await held().nearest('why/memory?step=40')).toBe('why/memory?step=10');
+  expect(await held().nearest('why/memory?step=60')).toBe('why/memory?step=90');
+  expect(await held().nearest('why/memory')).toBe('why/memory?step=90');
+  expect(await held().nearest('why/leaks?step=1&baseline=0')).toBe('why/leaks?step=90');
+  expect(await held().nearest('why/leaks?baseline=5&step=1')).toBeNull();
+  expect(await held().nearest('why/preempted?of=r3&step=9')).toBe('why/preempted?of=r3&step=10');
+  expect(await held().nearest('why/missed?of=r3&step=4')).toBe('why/missed?of=r3');
+  expect(await held().nearest('why/waits?of=r3&step=4')).toBeNull();
+  expect(await held().nearest('why/evicted?op=8')).toBeNull();
+});
+
 test('a page without answers has none', async () => {
   expect(await held(null).answer('findings')).toBeUndefined();
 });

@@ -49,6 +49,20 @@ export class EmbeddedAnswers {
     const upTo = [first, ...first.others].filter(({ at }) => at.step <= step);
     return upTo.length === 1 && upTo[0] === first ? first : undefined;
   }
+
+  /** The link of the same question of the nearest step that is answered; null: it is answered of none. */
+  async nearest(link: string): Promise<string | null> {
+    const asked = canonical(link);
+    if (asked === null) return null;
+    const { rest, step } = apart(asked) ?? { rest: asked, step: Number.POSITIVE_INFINITY };
+    const table = await this.read();
+    const steps = stepsOf(table, rest).sort((a, b) => Math.abs(a - step) - Math.abs(b - step));
+    // Of infinity all are as far: the last one is meant.
+    const best = Number.isFinite(step) ? steps[0] : Math.max(...steps);
+    if (best !== undefined && Number.isFinite(best))
+      return `${rest}${rest.includes('?') ? '&' : '?'}step=${best}`;
+    return Object.hasOwn(table, rest) ? rest : null;
+  }
 }
 
 /** The steps at which a question is answered, ascending. */

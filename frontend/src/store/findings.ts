@@ -4,7 +4,7 @@
  */
 
 import { effect, signal } from '@preact/signals';
-import { askFor } from './answers';
+import { type Answered, askFor } from './answers';
 import type { Finding, Findings, LookedFor } from './generated/answers';
 import { current } from './sessions';
 
@@ -13,7 +13,7 @@ export type Found =
   /** `began`: as `performance.now()` tells it. */
   | { readonly state: 'asking'; readonly began: number }
   | { readonly state: 'told'; readonly answer: Findings }
-  | { readonly state: 'failed'; readonly message: string; readonly status: number | null };
+  | Extract<Answered<Findings>, { state: 'failed' }>;
 
 export const found = signal<Found>({ state: 'none' });
 

@@ -3,8 +3,7 @@
 import { Fragment } from 'preact';
 import { bytes, integer } from '../format';
 import { NONE } from '../ledger/generated/constants';
-import { block, hello, position, request } from '../store/ledger';
-import { sent } from '../store/playground';
+import { block, hello, request } from '../store/ledger';
 import { rectangle, unmarkRectangle } from '../store/rectangle';
 import { clearSelection, selectBlock, selection, selectSequence } from '../store/selection';
 import { aboutRequest, askWhy } from '../store/why';
@@ -22,6 +21,7 @@ import { Sampling } from './Sampling';
 import { Session } from './SessionFacts';
 import { Slots, textOf } from './Slots';
 import { Splitter } from './Splitter';
+import { UnknownRequest } from './UnknownRequest';
 import { AskWhy } from './why/AskWhy';
 import { Why } from './why/Why';
 
@@ -270,17 +270,6 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
   );
 }
 
-/** Nothing is known of the selected request: it was sent and the engine has not taken it up, or it is not loaded. */
-function Unknown() {
-  const isSent = sent.value.some((each) => each.request === selection.value.request);
-  const waits = isSent && position.value.mode === 'follow';
-  return (
-    <p class="faint quiet" role="status">
-      {waits ? text.inspector.sentRequest : text.inspector.unknownRequest}
-    </p>
-  );
-}
-
 export function Inspector() {
   const chosen = selection.value;
   const hasBlock = chosen.block !== null;
@@ -328,7 +317,7 @@ export function Inspector() {
             <h2>{text.panels.request}</h2>
           </div>
         )}
-        {hasRequest && (request.value === null ? <Unknown /> : <Request answer={request.value} />)}
+        {hasRequest && (request.value === null ? <UnknownRequest /> : <Request answer={request.value} />)}
         {!isMarked && !hasBlock && !hasRequest && <Session />}
       </section>
       <Splitter panel="inspector" side="left" />

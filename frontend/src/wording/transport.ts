@@ -52,6 +52,8 @@ function told(reading: Exclude<Reading, { kind: 'nothing' }>, typed: string, ext
 
 export const go = {
   told,
+  notInPart: (step: number, from: number, to: number) =>
+    `Step ${n(step)} is not in this page: it holds the steps ${n(from)} to ${n(to)}.`,
   title: 'Go to a step, operation, record or time',
   here: (ns: number, startUtcUs: number) => `The view is at ${both(ns, startUtcUs)}.`,
   /** An example of each form, and what it is. */

@@ -21,7 +21,17 @@ test('what stands in braces is the same in both languages, and is what an answer
   expect([...names].sort()).toEqual(['{at}', '{life}', '{lives}', '{op}', '{own}', '{theirs}', '{who}']);
 });
 
+/** Every text as it is told of so many of everything. */
+function toldOf(count: number, part: object = why): string[] {
+  return Object.values(part).flatMap((each: unknown): string[] => {
+    const said = typeof each === 'function' ? (each(count, count, count, count) as unknown) : each;
+    return typeof said === 'string' ? [said] : toldOf(count, said as object);
+  });
+}
+
 test('one is told as one', () => {
+  for (const each of toldOf(1))
+    expect(each).not.toMatch(/(^|[ ,;(])1( of \S+)?( of them| blocks?| slots?)? (were|are|run|hold)\b/);
   expect(why.eviction.hit(1)).toBe('1 time in this life');
   expect(why.preemption.needed(1, 0, 6)).toBe('{who} needed 1 block, and 0 of 6 were free.');
   expect(why.miss.short(2, 16)).toBe(

@@ -4,7 +4,7 @@
  */
 
 import { duration, integer } from '../format';
-import { plural } from './plural';
+import { are, plural, were } from './plural';
 
 const n = integer;
 const blocks = (count: number): string => plural(count, 'block');
@@ -16,6 +16,9 @@ export const why = {
   noSession: 'No session is open.',
   notInPage:
     'This page holds no answer to this: only those that were made when it was exported. On the recording itself, `kvarium why` has them all.',
+
+  instead: (step: number) => `Show the nearest answer, of step ${n(step)}`,
+  insteadAny: 'Show the answer that there is',
 
   title: 'Why',
   questions: 'Questions',
@@ -120,18 +123,18 @@ export const why = {
     requests: 'by request',
     row: (held: number, alone: number) => `${blocks(held)}, ${n(alone)} alone`,
     rowTitle: (held: number, entries: number, alone: number, unused: number) =>
-      `${blocks(held)} by ${plural(entries, 'table entry', 'table entries')}; ${n(alone)} of them are held by nobody else, so that preempting it sets these free; ${plural(unused, 'slot')} in them are not filled`,
+      `${blocks(held)} by ${plural(entries, 'table entry', 'table entries')}; ${are(alone, ' of them')} held by nobody else, and preempting it sets free as many; ${are(unused, unused === 1 ? ' slot in them' : ' slots in them')} not filled`,
     preempted: 'preempted here',
     all: (count: number) => `Show all ${n(count)}`,
   },
 
   preemption: {
     itself: (free: number, pool: number) =>
-      `It needed more blocks itself, ${n(free)} of ${n(pool)} were free, and it was its own turn.`,
+      `It needed more blocks itself, ${were(free, ` of ${n(pool)}`)} free, and it was its own turn.`,
     needed: (needs: number, free: number, pool: number) =>
-      `{who} needed ${blocks(needs)}, and ${n(free)} of ${n(pool)} were free.`,
+      `{who} needed ${blocks(needs)}, and ${were(free, ` of ${n(pool)}`)} free.`,
     gotNone: (free: number, pool: number) =>
-      `It was preempted for {who}, which got no block in the end; ${n(free)} of ${n(pool)} were free.`,
+      `It was preempted for {who}, which got no block in the end; ${were(free, ` of ${n(pool)}`)} free.`,
     policies: {
       fcfs: 'First come, first served: the last that began goes first.',
       priority: 'By priority: the least urgent goes first.',
@@ -145,7 +148,7 @@ export const why = {
     lost: (tokens: number) => `${plural(tokens, 'computed token')} lost`,
     gaveBack: 'blocks',
     entries: (entries: number, freed: number, released: number) =>
-      `${plural(entries, 'table entry', 'table entries')}: ${blocks(freed)} came back, ${n(released)} others hold still`,
+      `${plural(entries, 'table entry', 'table entries')}: ${blocks(freed)} came back, others hold ${n(released)} still`,
     others: 'also went',
     earlier: 'before',
     times: (times: number) => `${plural(times, 'time')}:`,
@@ -153,15 +156,15 @@ export const why = {
     earlierOne: (lost: number) => `{at} for {who}, ${plural(lost, 'token')} lost`,
     after: 'afterwards',
     resumed: (steps_: number, hit: number, tokens: number) =>
-      `resumed ${steps(steps_)} later, at {at}: ${n(hit)} of ${plural(tokens, 'token')} were in the prefix cache still`,
+      `resumed ${steps(steps_)} later, at {at}: ${were(hit, ` of ${plural(tokens, 'token')}`)} in the prefix cache still`,
     ended: (how: string, steps_: number) => `${how} ${steps(steps_)} later, at {at}`,
     waits: 'it waits still, at the end of what is recorded',
   },
 
   wait: {
-    blocks: (needs: number, free: number) => `It needs ${blocks(needs)}, and ${n(free)} were free.`,
+    blocks: (needs: number, free: number) => `It needs ${blocks(needs)}, and ${were(free)} free.`,
     fragmentation: (needs: number, free: number, largest: number) =>
-      `It needs ${blocks(needs)} in one run: the largest run of the ${n(free)} free ones has ${n(largest)}.`,
+      `It needs ${blocks(needs)} in one run: the largest run of ${n(free)} free has ${n(largest)}.`,
     budget: 'The tokens of the step were used up.',
     max_num_seqs: 'As many sequences ran as may.',
     behind: 'It stood behind {who}.',
@@ -177,7 +180,8 @@ export const why = {
     tokens: 'tokens',
     sequences: 'sequences',
     blocksOf: (free: number, pool: number) => `${n(free)} of ${blocks(pool)}`,
-    ofMost: (sequences: number, most: number) => `${n(sequences)} run, of at most ${n(most)}`,
+    ofMost: (sequences: number, most: number) =>
+      `${n(sequences)} ${sequences === 1 ? 'runs' : 'run'}, of at most ${n(most)}`,
     ofBudget: (tokens: number, budget: number) => `${n(tokens)} of ${n(budget)} computed in this step`,
     preempted: 'preempted',
     preemptedTold: '{who} in this step: nobody is admitted in such a step',
@@ -188,7 +192,7 @@ export const why = {
     shortAll: (size: number) =>
       `Its prompt is shorter than a block of ${n(size)}: only full blocks are cached.`,
     short: (left: number, size: number) =>
-      `The ${plural(left, 'token')} behind what was hit are less than a block of ${n(size)}: only full blocks are cached.`,
+      `The ${plural(left, 'token')} behind what was hit ${left === 1 ? 'is' : 'are'} less than a block of ${n(size)}: only full blocks are cached.`,
     cap: (left: number) =>
       `All its blocks were cached. The last one, ${plural(left, 'token')}, is computed all the same: the last token always is, and a block is hit whole.`,
     evicted: 'It had been cached, and was evicted: block {life}, the last that held it, lost it.',
@@ -225,7 +229,7 @@ export const why = {
     whyEvicted: 'why was it evicted?',
     behind: 'further on',
     behindTold: (count: number) =>
-      `${blocks(count)} of it were in the cache still: only a hit on this one leads there`,
+      `${were(count, count === 1 ? ' block of it' : ' blocks of it')} in the cache still: only a hit on this one leads there`,
     filling: 'was filled',
     filled: (filled: number, size: number) =>
       `block {life} of {who}: ${n(filled)} of ${n(size)} slots filled, labelled at {at}`,
@@ -235,7 +239,7 @@ export const why = {
     nearest: 'nearest',
     agrees: (agree: number, within: number) =>
       within > 0
-        ? `agrees for ${plural(agree, 'token')}; the last ${n(within)} of them, within a block, are of no use`
+        ? `agrees for ${plural(agree, 'token')}; the last ${are(within, ' of them, within a block,')} of no use`
         : `agrees for ${plural(agree, 'token')}, to where a block begins`,
     heldBy: 'held by block {life} then',
     gone: 'lost by then',
@@ -249,7 +253,7 @@ export const why = {
   },
 
   memory: {
-    told: (pool: number, used: number) => `${n(used)} of ${blocks(pool)} are in use.`,
+    told: (pool: number, used: number) => `${are(used, ` of ${blocks(pool)}`)} in use.`,
     unused: 'not filled',
     unusedOf: (unused: number, slots: number, share: string) =>
       `${n(unused)} of ${plural(slots, 'slot')} in use (${share})`,
@@ -258,7 +262,8 @@ export const why = {
     saves: (saved: number, entries: number, share: string) =>
       `saves ${n(saved)} of ${blocks(entries)} (${share})`,
     duplicates: 'twice',
-    duplicatesTold: (count: number) => `${blocks(count)} hold content that another one holds too`,
+    duplicatesTold: (count: number) =>
+      `${blocks(count)} ${count === 1 ? 'holds' : 'hold'} content that another one holds too`,
     pins: 'pins',
     pinned: (pins: number, on: number) => `${plural(pins, 'pin')} on ${blocks(on)}`,
     nobody: 'No request holds a block.',
@@ -284,6 +289,6 @@ export const why = {
     entry: (position: number) => `entry ${n(position)} of {who}`,
     ofSequence: (sequence: number) => `sequence ${n(sequence)}`,
     old: 'at the baseline already',
-    cut: (shown: number) => `the first ${n(shown)} are told`,
+    cut: (shown: number) => `only the first ${n(shown)} of them`,
   },
 } as const;

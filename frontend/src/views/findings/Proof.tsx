@@ -19,6 +19,11 @@ function select({ request, sequence }: Who): void {
   else selectSequence(sequence);
 }
 
+/** What is selected is shown as of the event: elsewhere it may not be there any more. */
+function goAlong(at: Moment | null, isOperation: boolean): void {
+  if (at !== null) goTo(at, isOperation);
+}
+
 export function Proof({ finding, evidence }: { readonly finding: Finding; readonly evidence: Evidence }) {
   const { at, who, life, link } = evidence;
   return (
@@ -32,7 +37,15 @@ export function Proof({ finding, evidence }: { readonly finding: Finding; readon
       </span>
       <span class="proof">
         {who !== null && (
-          <button type="button" class="link num" title={words.selectRequest} onClick={() => select(who)}>
+          <button
+            type="button"
+            class="link num"
+            title={words.selectRequest}
+            onClick={() => {
+              select(who);
+              goAlong(at, life !== null);
+            }}
+          >
             r{who.request}
           </button>
         )}
@@ -44,7 +57,10 @@ export function Proof({ finding, evidence }: { readonly finding: Finding; readon
               type="button"
               class="link num"
               title={words.selectBlock}
-              onClick={() => selectBlock(life.block)}
+              onClick={() => {
+                selectBlock(life.block);
+                goAlong(at, true);
+              }}
             >
               {text.panels.block.toLowerCase()} {integer(life.block)}
               {life.generation !== null && <span class="faint">#{life.generation}</span>}

@@ -17,18 +17,29 @@ export function Told({
   readonly words: string;
   readonly parts?: Readonly<Record<string, ComponentChildren>>;
 }) {
+  const pieces = sentence.split(/(\{\w+\})/);
   return (
     <>
-      {sentence
-        .split(/(\{\w+\})/)
-        .map((each) =>
-          each.startsWith('{')
-            ? (parts[each.slice(1, -1)] ?? each)
-            : each.replace(/^(?=[:,.;?!)])/, '\u2060'),
-        )}
+      {pieces.map((each, at) => {
+        if (!each.startsWith('{')) return isOneLink(pieces[at - 1]) ? each.replace(MARK, '') : each;
+        const part = parts[each.slice(1, -1)] ?? each;
+        const mark = isOneLink(each) ? (MARK.exec(pieces[at + 1] ?? '')?.[0] ?? '') : '';
+        if (mark === '') return part;
+        return (
+          <span class="glued">
+            {part}
+            {mark}
+          </span>
+        );
+      })}
     </>
   );
 }
+
+/** What ends a part of a sentence. */
+const MARK = /^[:,.;?!)]+/;
+/** What stands in these braces is no longer than that it fits into a line. */
+const isOneLink = (piece: string | undefined): boolean => /^\{(who|at|life)\}$/.test(piece ?? '');
 
 /** A place: going there selects the event, the first from there on that meets the filter. */
 export function At({ at, of }: { readonly at: Moment; readonly of: string }) {

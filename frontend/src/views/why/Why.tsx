@@ -19,6 +19,7 @@ import {
   question,
   type Reply,
   reply,
+  showWhy,
   stopAsking,
 } from '../../store/why';
 import { type Kind, ofStep, type Question } from '../../store/whyQuestion';
@@ -110,11 +111,17 @@ const REFUSED: Readonly<Record<number, string>> = {
   503: words.tooLong,
 };
 
-function Failed({ message, status }: { readonly message: string; readonly status: number | null }) {
+function Failed({ message, status, instead }: Extract<Reply['answered'], { state: 'failed' }>) {
+  const step = instead === null ? null : /[?&]step=(\d+)/.exec(instead)?.[1];
   return (
     <div class="refused" role="alert">
       <b>{(status === null ? undefined : REFUSED[status]) ?? words.noAnswer}</b>
       <p>{message}</p>
+      {instead !== null && (
+        <button type="button" class="link" onClick={() => showWhy(instead)}>
+          {step == null ? words.insteadAny : words.instead(Number(step))}
+        </button>
+      )}
     </div>
   );
 }

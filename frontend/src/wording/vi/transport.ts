@@ -53,6 +53,8 @@ export const go: Whole<typeof englishGo> = {
     if (to.kind === 'operation') return go.operation(to.operation);
     return to.kind === 'record' ? go.record(to.record) : go.time(to.time, utc);
   },
+  notInPart: (step, from, to) =>
+    `Trang này không có bước ${n(step)}: nó giữ các bước từ ${n(from)} đến ${n(to)}.`,
   title: 'Đến một bước, thao tác, bản ghi hoặc thời điểm',
   here: (ns, startUtcUs) => `Khung nhìn đang ở ${both(ns, startUtcUs)}.`,
   forms: (step, record, op, ns, startUtcUs) =>

@@ -13,6 +13,9 @@ export const why: Whole<typeof english> = {
   notInPage:
     'Trang này không có câu trả lời cho câu hỏi ấy: chỉ có những câu đã được trả lời lúc xuất trang. Với chính bản ghi, `kvarium why` trả lời được tất cả.',
 
+  instead: (step) => `Xem câu trả lời gần nhất, của bước ${n(step)}`,
+  insteadAny: 'Xem câu trả lời đang có',
+
   title: 'Vì sao',
   questions: 'Các câu hỏi',
   names: {
