@@ -53,7 +53,7 @@ class EvictedThenWanted(Watch):
         self._evidence = sorted(self._evidence, key=lambda kept: kept[0])[:_KEPT]
 
     def found(self) -> list[Finding]:
-        share = round(self._again / self._labels, 3) if self._labels else 0.0
+        share = self._again / self._labels if self._labels else 0.0
         if self._again < self.thresholds["blocks"] or share < self.thresholds["share"]:
             return []
         tokens = self._again * self.past.block_size
@@ -70,7 +70,7 @@ class EvictedThenWanted(Watch):
                     "blocks": self._again,
                     "contents": len(self._contents),
                     "labelled": self._labels,
-                    "share": share,
+                    "share": round(share, 3),
                     "tokens": tokens,
                 },
                 thresholds=self.thresholds,

@@ -18,7 +18,7 @@ from kvarium.findings.part import Part, moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
 from kvarium.why.questions import WaitsAt, link_of
-from kvarium.why.words import plural
+from kvarium.why.words import are, plural
 from kvarium_ledger.decisions import Aborted, Admitted, Finished, Preempted, Refused, Submitted, Waiting
 from kvarium_ledger.records import Keyframe, Step
 
@@ -131,8 +131,8 @@ class HeadOfLine(Watch):
         self._count += 1
         self._steps += blocked.steps
         told = (
-            f"needs {blocked.needs} blocks, {blocked.free} are free: for {plural(blocked.steps, 'step')} others behind it would have "
-            f"fit, r{blocked.fits} with a prompt of {blocked.length} tokens at first"
+            f"needs {plural(blocked.needs, 'block')}, {are(blocked.free)} free: for {plural(blocked.steps, 'step')} others behind it would have "
+            f"fit, r{blocked.fits} with a prompt of {plural(blocked.length, 'token')} at first"
         )
         evidence = Evidence(
             told=told,

@@ -8,6 +8,7 @@ from kvarium.findings.contents import Contents
 from kvarium.findings.part import moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
+from kvarium.why.words import were
 from kvarium_ledger.decisions import Finished, Preempted, Refused
 from kvarium_ledger.records import Step
 
@@ -80,7 +81,9 @@ class OutOfMemory(Watch):
             )
         told = []
         if self._refused:
-            told.append(f"{self._refused} were refused, the largest for {self._most_needed} of {pool} blocks")
+            told.append(
+                f"{were(self._refused)} refused, the largest for {self._most_needed} of {pool} blocks"
+            )
         if self._capacity:
             told.append(f"{self._capacity} ended because the pool of {pool} blocks was full with them alone")
         if self._failed:

@@ -57,12 +57,12 @@ class Reservations(Watch):
         if not self._reserves or not self._slots:
             return []
         unfilled = self._slots - self._filled
-        share = round(unfilled / self._slots, 3)
+        share = unfilled / self._slots
         if self._ended < self.thresholds["requests"] or share < self.thresholds["unfilled_share"]:
             return []
         told = (
-            f"oversized reservations: {unfilled} of {self._slots} slots that {plural(self._ended, 'request')} reserved "
-            f"({100 * share:.1f} %) were never filled"
+            f"oversized reservations: {unfilled} of {plural(self._slots, 'slot')} that {plural(self._ended, 'request')} reserved "
+            f"({100 * share:.1f} %) {'was' if unfilled == 1 else 'were'} never filled"
         )
         return [
             Finding(
@@ -72,7 +72,7 @@ class Reservations(Watch):
                 measured={
                     "slots": self._slots,
                     "filled": self._filled,
-                    "unfilled_share": share,
+                    "unfilled_share": round(share, 3),
                     "requests": self._ended,
                 },
                 thresholds=self.thresholds,

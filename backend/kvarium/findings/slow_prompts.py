@@ -14,7 +14,7 @@ from kvarium.findings.contents import Contents
 from kvarium.findings.part import moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
-from kvarium.why.words import plural
+from kvarium.why.words import plural, were
 from kvarium_ledger.decisions import Aborted, Admitted, Finished, Preempted, Scheduled
 from kvarium_ledger.records import Keyframe, Step
 
@@ -108,8 +108,8 @@ class SlowPrompts(Watch):
         share = 100 * prefill.own / (steps * max(1, step.budget))
         took = (step.sealed - prefill.first.time) / 1e6
         told = (
-            f"its {prefill.left} tokens took {plural(steps, 'step')} ({took:.0f} ms) where {ideal} would do: it got {share:.0f} % of "
-            f"their budgets, of which {prefill.full} were used up while it computed"
+            f"its {plural(prefill.left, 'token')} took {plural(steps, 'step')} ({took:.0f} ms) where {ideal} would do: it got {share:.0f} % of "
+            f"their budgets, of which {were(prefill.full)} used up while it computed"
         )
         evidence = Evidence(
             told=told,

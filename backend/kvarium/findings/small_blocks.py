@@ -10,7 +10,7 @@ from kvarium.findings.contents import Contents
 from kvarium.findings.part import Part, moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
-from kvarium.why.words import plural
+from kvarium.why.words import plural, were
 from kvarium_ledger.operations import Operation
 from kvarium_ledger.records import Step
 
@@ -47,7 +47,7 @@ class SmallBlocks(Watch):
         self._forward += step.forward_ns + step.sample_ns
         kept = self._evidence
         if len(kept) < _KEPT or step.schedule_ns > kept[-1][0]:
-            told = f"{step.schedule_ns / 1e6:.2f} ms of scheduling beside {step.forward_ns / 1e6:.2f} ms of forward, for {step.tokens} tokens"
+            told = f"{step.schedule_ns / 1e6:.2f} ms of scheduling beside {step.forward_ns / 1e6:.2f} ms of forward, for {plural(step.tokens, 'token')}"
             measured = {
                 "schedule_ms": round(step.schedule_ns / 1e6, 2),
                 "forward_ms": round(step.forward_ns / 1e6, 2),
@@ -61,11 +61,12 @@ class SmallBlocks(Watch):
         size = self.past.block_size
         if self.past.row["runner"] == "null" or self._steps < self.thresholds["steps"]:
             return []
-        share = round(self._schedule / (self._schedule + self._forward), 3)
+        share = self._schedule / (self._schedule + self._forward)
         if size > self.thresholds["block_size_at_most"] or share < self.thresholds["schedule_share"]:
             return []
+        allocated = were(self._allocated, " block" if self._allocated == 1 else " blocks")
         told = (
-            f"small blocks: {plural(self._allocated, 'block')} of {size} slots were allocated for {self._tokens} tokens, and "
+            f"small blocks: {allocated} allocated for {plural(self._tokens, 'token')}, of {plural(size, 'slot')} each, and "
             f"scheduling took {100 * share:.1f} % of the steps' time"
         )
         return [
@@ -74,7 +75,7 @@ class SmallBlocks(Watch):
                 fault=self.fault,
                 told=told,
                 measured={
-                    "schedule_share": share,
+                    "schedule_share": round(share, 3),
                     "block_size": size,
                     "allocated": self._allocated,
                     "tokens": self._tokens,

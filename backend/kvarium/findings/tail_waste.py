@@ -14,6 +14,7 @@ from kvarium.findings.part import Part, moment
 from kvarium.findings.watch import Watch
 from kvarium.why.past import Past
 from kvarium.why.questions import MemoryAt, link_of
+from kvarium.why.words import are
 from kvarium_ledger.records import Keyframe
 
 
@@ -66,7 +67,7 @@ class TailWaste(Watch):
             step = part.steps[worst]
             self._evidence = [
                 Evidence(
-                    told=f"{self._worst} of {int(slots[worst])} slots in use are not filled after this step, the most of all",
+                    told=f"{are(self._worst, f' of {int(slots[worst])} slots in use')} not filled after this step, the most of all",
                     measured={"unused": self._worst, "slots": int(slots[worst])},
                     at=moment(step, step.op + len(step.operations.kind)),
                     link=link_of(MemoryAt(step=step.step)),
@@ -76,14 +77,14 @@ class TailWaste(Watch):
     def found(self) -> list[Finding]:
         if self.past.config.get("memory_backend") == "contiguous" or self._steps < self.thresholds["steps"]:
             return []
-        share = round(int(self._sums[0]) / self._slot_sum, 3)
+        share = int(self._sums[0]) / self._slot_sum
         if share < self.thresholds["share"]:
             return []
         size = self.past.block_size
         # What a smaller block would hold is what is filled, and its own tails.
         filled = self._slot_sum - int(self._sums[0])
         measured: dict[str, int | float] = {
-            "share": share,
+            "share": round(share, 3),
             "block_size": size,
             "steps": self._steps,
             "unused_mean": round(int(self._sums[0]) / self._steps, 1),

@@ -98,8 +98,8 @@ class Thrashing(Watch):
         victim_of = self.past.who(decision.victim_of)
         name = "" if victim_of is None else f" for r{victim_of.request}"
         told = (
-            f"preempted again{name}, {step.step - since.step} steps after the time before: "
-            f"{since.again} tokens computed again, {since.gained} gained"
+            f"preempted again{name}, {plural(step.step - since.step, 'step')} after the time before: "
+            f"{plural(since.again, 'token')} computed again, {since.gained} gained"
         )
         evidence = Evidence(
             told=told,
@@ -131,7 +131,7 @@ class Thrashing(Watch):
         if not self._count:
             return []
         told = (
-            f"thrashing: {plural(len(self._requests), 'request')} computed {self._again} tokens again and gained "
+            f"thrashing: {plural(len(self._requests), 'request')} computed {plural(self._again, 'token')} again and gained "
             f"{self._gained} between {plural(self._count, 'pair')} of preemptions"
         )
         return [

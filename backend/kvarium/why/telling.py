@@ -13,7 +13,7 @@ from kvarium.why.missed.telling import lines as missed
 from kvarium.why.preemption import Preemption
 from kvarium.why.waiting import Reason, Wait
 from kvarium.why.wanted import Want
-from kvarium.why.words import at, plural, span, unknown, who
+from kvarium.why.words import are, at, plural, span, unknown, were, who
 
 
 def lines(answer: Answer) -> list[str]:
@@ -117,24 +117,26 @@ def _preemption(told: Preemption) -> list[str]:
     itself = told.asked.request == told.who.request
     if itself:
         found.append(
-            f"it needed more blocks itself, and {told.free} of {told.pool} were free: it was its own turn"
+            f"it needed more blocks itself, and {were(told.free, f' of {told.pool}')} free: it was its own turn"
         )
     elif told.needs is None:
         found.append(
-            f"for {who(told.asked)}, which got none in the end; {told.free} of {told.pool} were free"
+            f"for {who(told.asked)}, which got none in the end; {were(told.free, f' of {told.pool}')} free"
         )
     else:
         needs = plural(told.needs, "block")
-        found.append(f"for {who(told.asked)}, which needed {needs}; {told.free} of {told.pool} were free")
+        found.append(
+            f"for {who(told.asked)}, which needed {needs}; {were(told.free, f' of {told.pool}')} free"
+        )
     if told.others:
         found.append("for the same need: " + ", ".join(who(each) for each in told.others))
-    back = f"{plural(told.freed, 'block')} came back, {told.released} others hold still"
-    found.append(f"its tables had {figure(told.blocks)} entries: {back}")
+    back = f"{plural(told.freed, 'block')} came back, others hold {told.released} still"
+    found.append(f"its tables had {plural(told.blocks, 'entry', 'entries')}: {back}")
     found.append("who ran, in the order in which they began" + _rule(told.policy) + ":")
     for each in told.running:
         mark = " (preempted here)" if each.who.request == told.who.request else ""
         found.append(f"  {_holder(each)}{mark}")
-    found.append(f"{plural(told.lost, 'computed token')} were lost")
+    found.append(f"{were(told.lost, ' computed token' if told.lost == 1 else ' computed tokens')} lost")
     times = len(told.earlier)
     if times:
         first = ", ".join(f"{at(each.at)} for {who(each.asked)}" for each in told.earlier[:3])
@@ -158,7 +160,8 @@ def _after(told: Preemption) -> str:
     when = f"{plural(after.steps or 0, 'step')} later, at {at(after.at)}"
     if after.how != "resumed":
         return f"{after.how} {when}"
-    return f"resumed {when}: {after.hit} of {after.tokens} tokens were in the prefix cache still"
+    hit = were(after.hit or 0, f" of {plural(after.tokens or 0, 'token')}")
+    return f"resumed {when}: {hit} in the prefix cache still"
 
 
 def _holder(told: Holder) -> str:
@@ -191,7 +194,7 @@ def _wait(told: Wait) -> list[str]:
         names = ", ".join(who(each) for each in told.preempted)
         found.append(f"in this step {names} had to give blocks back: nobody is admitted in such a step")
     found.append(
-        f"{told.free} of {told.pool} blocks are free; {told.tokens} of {told.budget} tokens were computed"
+        f"{are(told.free, f' of {told.pool} blocks')} free; {were(told.tokens, f' of {told.budget} tokens')} computed"
     )
     most = "" if told.max_num_seqs is None else f" of at most {told.max_num_seqs}"
     found.append(f"{plural(told.sequences, 'sequence')}{most} in" + (":" if told.running else " all"))
@@ -202,9 +205,9 @@ def _wait(told: Wait) -> list[str]:
 def _reason(told: Reason) -> str:
     there = f" (step {told.at.step}, op {told.at.op})"
     if told.reason == "blocks":
-        return f"it needs {plural(told.needs or 0, 'block')} and {told.free} were free{there}"
+        return f"it needs {plural(told.needs or 0, 'block')} and {were(told.free)} free{there}"
     if told.reason == "fragmentation":
-        largest = f"the largest run of the {told.free} free ones has {told.largest}"
+        largest = f"the largest run of {told.free} free has {told.largest}"
         return f"it needs {plural(told.needs or 0, 'block')} in one run, and {largest}{there}"
     if told.reason == "behind":
         return f"it stood behind {who(told.behind)}{there}"
@@ -223,7 +226,7 @@ def _memory(told: Memory) -> list[str]:
     if told.slots:
         share = 100 * told.unused / told.slots
         found.append(
-            f"of {plural(told.slots, 'slot')} in use {figure(told.unused)} are not filled ({share:.1f} %), in "
+            f"of {plural(told.slots, 'slot')} in use {are(told.unused)} not filled ({share:.1f} %), in "
             f"{plural(told.tails, 'block')}, {told.reserved} of them wholly"
         )
     if told.saving is not None:
@@ -231,7 +234,9 @@ def _memory(told: Memory) -> list[str]:
             f"sharing saves {plural(told.saved, 'block')} of {figure(told.entries)} ({100 * told.saving:.1f} %)"
         )
     if told.duplicates:
-        found.append(f"{plural(told.duplicates, 'block')} hold content that another one holds too")
+        found.append(
+            f"{plural(told.duplicates, 'block')} {'holds' if told.duplicates == 1 else 'hold'} content that another one holds too"
+        )
     if told.pinned.pins:
         found.append(f"{plural(told.pinned.pins, 'pin')} on {plural(told.pinned.blocks, 'block')}")
     found += [f"  {_holder(each)}, {plural(each.unused, 'slot')} unused" for each in told.requests]
@@ -239,7 +244,7 @@ def _memory(told: Memory) -> list[str]:
 
 
 def _leaks(told: Leaks) -> list[str]:
-    used = f"{told.used} of {told.pool} blocks are in use after step {told.step}, {told.used_before} after step {told.baseline}"
+    used = f"{are(told.used, f' of {told.pool} blocks')} in use after step {told.step}, {told.used_before} after step {told.baseline}"
     if not told.leaking:
         found = [f"nothing leaks: {used}, each for a request in the engine or by a pin"]
     else:

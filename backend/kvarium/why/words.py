@@ -18,9 +18,19 @@ def at(moment: Moment) -> str:
     return f"step {moment.step}, op {moment.op}"
 
 
-def plural(count: int, one: str) -> str:
-    """``1 block``, ``2 blocks``."""
-    return f"{figure(count)} {one}{'' if count == 1 else 's'}"
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """``1 block``, ``2 blocks``; ``many`` where it is not made with an s."""
+    return f"{figure(count)} {one if count == 1 else many or f'{one}s'}"
+
+
+def are(count: int, of: str = "") -> str:
+    """``1 is``, ``2 are``; ``1 of 8 blocks is`` with what stands between."""
+    return f"{figure(count)}{of} {'is' if count == 1 else 'are'}"
+
+
+def were(count: int, of: str = "") -> str:
+    """``1 was``, ``2 were``; ``1 of 8 was`` with what stands between."""
+    return f"{figure(count)}{of} {'was' if count == 1 else 'were'}"
 
 
 def unknown(told: list[str]) -> list[str]:

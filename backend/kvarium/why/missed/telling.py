@@ -3,7 +3,7 @@
 from kvarium.terminal import shown
 from kvarium.why.missed.answer import Held, Loss, Miss, Nearest
 from kvarium.why.missed.lineage import Keys
-from kvarium.why.words import at, plural, span, unknown, who
+from kvarium.why.words import at, plural, span, unknown, were, who
 
 _TEXT = 200
 
@@ -11,9 +11,8 @@ _TEXT = 200
 def lines(told: Miss) -> list[str]:
     """The answer in words."""
     again = ", which resumed after a preemption" if told.resumed else ""
-    found = [
-        f"{who(told.who)} was admitted at {at(told.at)}{again}: {told.hit} of {plural(told.tokens, 'token')} were in the prefix cache"
-    ]
+    hit = were(told.hit, f" of {plural(told.tokens, 'token')}")
+    found = [f"{who(told.who)} was admitted at {at(told.at)}{again}: {hit} in the prefix cache"]
     if told.missed is not None:
         found.append(
             f"it missed block {told.block} of its prompt, the tokens {told.first} to {(told.end or 0) - 1}"
@@ -21,7 +20,7 @@ def lines(told: Miss) -> list[str]:
     found += _reason(told)
     if told.reason == "evicted" and told.behind:
         found.append(
-            f"{plural(told.behind, 'block')} of it further on were in the cache still: only a hit on this one leads there"
+            f"{were(told.behind, ' block of it' if told.behind == 1 else ' blocks of it')} further on in the cache still: only a hit on this one leads there"
         )
     if told.reason != "unlabelled" and told.unlabelled is not None:
         found.append(_pending(told))
@@ -126,7 +125,7 @@ def _nearest(told: Miss, nearest: Nearest) -> list[str]:
         ]
     within = nearest.agree % told.block_size
     where = f"token {nearest.agree}" + (
-        f", inside a block: the {plural(within, 'token')} of it that agree are of no use"
+        f", inside a block: the {plural(within, 'token')} of it that {'agrees is' if within == 1 else 'agree are'} of no use"
         if within
         else ", where a block begins"
     )
