@@ -2,6 +2,7 @@
 
 import itertools
 import random
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,17 @@ import pytest
 
 from kvarium.filtering.search import Searcher
 from kvarium.filtering.sheet import Place
+from kvarium.recording.content_hashes import ContentHashes
 from kvarium.recording.contents import read_contents
 from kvarium.recording.database import open_for_reading
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium_ledger import codec
+from kvarium_ledger.columns import u32
 from kvarium_ledger.filtering.reading import read_filter
 from kvarium_ledger.hashes import block_hash, root_hash
-from kvarium_ledger.records import Gap, Keyframe, Step
+from kvarium_ledger.records import Gap, Keyframe, Step, Text
+from tests.backend.hand_engine import hand_frames, hello
 from tests.backend.running_server import running
 from tests.backend.test_block_operations import write
 
@@ -201,6 +205,31 @@ def test_a_hash_is_looked_for_a_while_at_a_time_and_what_is_known_is_kept(
         assert [row for page in reversed(pages) for row in page] == [
             row for row in right if hashes[row["content"]] == digits
         ]
+
+
+def test_at_the_live_end_what_has_no_text_yet_is_not_passed_over(tmp_path: Path) -> None:
+    frames = hand_frames(40)
+    records = [codec.open_frame(frame) for frame in frames]
+    hashes = ContentHashes(hello())
+    for before, record in itertools.pairwise(records):
+        if isinstance(record, Text) and isinstance(before, Step):
+            hashes.learn(before.contents, record)
+    at, step = next(
+        (at, each)
+        for at, each in enumerate(records)
+        if isinstance(each, Step) and len(each.contents.content) and isinstance(records[at + 1], Text)
+    )
+    value = hashes.get(int(u32(step.contents.content)[0]))
+    assert value is not None
+    with running(tmp_path / "live.db") as server, server.engine() as engine:
+        engine.send(frames[: at + 1])
+        engine.wait_acked(step.record)
+        text = threading.Timer(0.2, engine.send, [frames[at + 1 : at + 2]])
+        text.start()
+        path = f"/sessions/{engine.hello.session}/events"
+        rows = server.get(path, filter=f"hash:{value.hex()}", direction="later")["rows"]
+        text.join()
+        assert [(row["record"], row["kind"]) for row in rows][:1] == [(step.record, "cache")]
 
 
 def test_a_page_says_where_to_go_on_when_its_time_is_up(searcher: Searcher) -> None:

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from kvarium.recording.content_hashes import ContentHashes
 from kvarium.recording.fast_forward import join_operations
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.operations import Cause, Operation
-from kvarium_ledger.records import Step
-from tests.backend.server_process import ServerProcess
+from kvarium_ledger.records import Step, Text
+from tests.backend.server_process import ServerProcess, process
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, same, settled, state, until
 
@@ -43,6 +44,35 @@ def wait_shown(page: Page, right: list[int]) -> None:
         return bool(found) and found[0] in runs and right[runs[found[0]] :][: len(found)] == found
 
     becomes(page, is_run, True)
+
+
+def test_a_hash_prefix_finds_where_its_contents_are_labelled_and_evicted(
+    viewing: ServerProcess, recording: Recording, operations: OperationColumns, open_page: Pages
+) -> None:
+    hashes = ContentHashes(recording.hello)
+    before: Step | None = None
+    for record in map(codec.open_frame, recording.frames):
+        if isinstance(record, Text) and before is not None:
+            hashes.learn(before.contents, record)
+        before = record if isinstance(record, Step) else None
+    labels = operations.mask(Operation.evict) | operations.mask(Operation.cache)
+    evicted = int(operations.content[operations.mask(Operation.evict)[labels]][0])
+    value = hashes.get(evicted)
+    assert value is not None
+    digits = value.hex()[:6]
+    begins = hashes.beginning(digits)
+    right = [
+        op
+        for op, content in zip(np.flatnonzero(labels).tolist(), operations.content.tolist(), strict=True)
+        if begins[content]
+    ]
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=0&centre=events")
+    ready(page)
+    field = page.get_by_role("combobox", name="Filter of events")
+    field.fill(f"hash:{digits}")
+    page.keyboard.press("Enter")
+    wait_shown(page, right)
+    assert len(right) >= 2
 
 
 def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(

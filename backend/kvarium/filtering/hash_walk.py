@@ -15,6 +15,7 @@ from kvarium.errors import DamagedRecordingError, InvalidValueError
 from kvarium.recording.content_hashes import ContentHashes
 from kvarium.recording.reader import Frame, Reader
 from kvarium.recording.transcript import NOT_RECORDED
+from kvarium_ledger.columns import u32
 from kvarium_ledger.records import Contents, Text
 
 
@@ -24,6 +25,11 @@ class _Told(msgspec.Struct):
     step: int
     contents: Contents = Contents()
 
+
+_MOMENT: Final = 2.0
+"""s for which a text that is on its way is waited for."""
+_PAUSE: Final = 0.01
+"""s between two looks for it."""
 
 _told: Final = msgspec.msgpack.Decoder(_Told)
 _text: Final = msgspec.msgpack.Decoder(Text)
@@ -78,6 +84,22 @@ class HashWalk:
                 self._known.learn(held.contents, _text.decode(body))
         except msgspec.MsgspecError as error:
             raise DamagedRecordingError(f"record {frame.head.record}: {error}") from None
+
+    def settle(self) -> None:
+        """Wait for the text of the last step that was walked past, where it is yet to come: at a live end it is committed a moment
+        after its step, and tells the hashes of what that one labelled. An engine that was killed between the two sends none.
+        """
+        until = time.monotonic() + _MOMENT
+        while self._awaits_text() and time.monotonic() < until:
+            time.sleep(_PAUSE)
+            self.walk(self._last + 1, until)
+
+    def _awaits_text(self) -> bool:
+        with self._lock:
+            held, known = self._held, self._known
+            if held is None or known is None:
+                return False
+            return any(known.get(content) is None for content in u32(held.contents.content).tolist())
 
     def beginning(self, digits: str) -> np.ndarray:
         """``[contents] bool``: whose hash begins with these digits, of what was walked through?"""

@@ -93,9 +93,12 @@ class Searcher:
                 at = None
                 break
             if bounds.may_hold(chunk):
-                if matcher.needs_hashes and not hashes.walk(chunk["last"], until):
-                    # What is known by now is kept: who asks again from here comes further.
-                    break
+                if matcher.needs_hashes:
+                    if not hashes.walk(chunk["last"], until):
+                        # What is known by now is kept: who asks again from here comes further.
+                        break
+                    if row["state"] == "live":
+                        hashes.settle()
                 found += self._of_chunk(session, chunk, matcher, begin, earlier, limit - len(found))
             cut = len(found) >= limit
             if cut:
