@@ -13,17 +13,8 @@ from kvarium.api.context import HubDependency, place_of
 from kvarium.api.numbers import U32, Number
 from kvarium.api.sessions import SessionId
 from kvarium.hub import Hub
+from kvarium.why import questions
 from kvarium.why.messages import Asked, Failure
-from kvarium.why.questions import (
-    Evicted,
-    FindingsIn,
-    LeaksAt,
-    MemoryAt,
-    MissedAt,
-    PreemptedAt,
-    Question,
-    WaitsAt,
-)
 
 router = APIRouter(prefix="/api")
 
@@ -48,7 +39,7 @@ async def evicted(
     """Why a block was evicted (docs/why.md): the last time, up to ``step``, of that life; or the eviction that ``op`` is."""
     if (block is None) == (op is None) or (op is not None and (generation, step) != (None, None)):
         raise HTTPException(422, "give either a block (with generation and step, if you like) or op")
-    question = Evicted(block=block, generation=generation, op=op, step=step)
+    question = questions.Evicted(block=block, generation=generation, op=op, step=step)
     return await _answer(session, question, request, hub)
 
 
@@ -57,7 +48,7 @@ async def preempted(
     session: SessionId, request: Request, hub: HubDependency, of: RequestName, step: Number | None = None
 ) -> Response:
     """Why a request (``of``: r17, 17 or its name) was preempted, the last time, up to ``step``."""
-    return await _answer(session, PreemptedAt(request=of, step=step), request, hub)
+    return await _answer(session, questions.PreemptedAt(request=of, step=step), request, hub)
 
 
 @router.get("/sessions/{session}/why/waits")
@@ -65,7 +56,7 @@ async def waits(
     session: SessionId, request: Request, hub: HubDependency, of: RequestName, step: Number | None = None
 ) -> Response:
     """Why a request (``of``: r17, 17 or its name) waits after ``step``; without one: the last."""
-    return await _answer(session, WaitsAt(request=of, step=step), request, hub)
+    return await _answer(session, questions.WaitsAt(request=of, step=step), request, hub)
 
 
 @router.get("/sessions/{session}/why/missed")
@@ -73,7 +64,7 @@ async def missed(
     session: SessionId, request: Request, hub: HubDependency, of: RequestName, step: Number | None = None
 ) -> Response:
     """Why the prefix of a request (``of``: r17, 17 or its name) missed, at its first admission; with ``step``: the last up to it."""
-    return await _answer(session, MissedAt(request=of, step=step), request, hub)
+    return await _answer(session, questions.MissedAt(request=of, step=step), request, hub)
 
 
 @router.get("/sessions/{session}/why/memory")
@@ -81,7 +72,7 @@ async def memory(
     session: SessionId, request: Request, hub: HubDependency, step: Number | None = None
 ) -> Response:
     """Where the memory goes after ``step``; without one: the last."""
-    return await _answer(session, MemoryAt(step=step), request, hub)
+    return await _answer(session, questions.MemoryAt(step=step), request, hub)
 
 
 @router.get("/sessions/{session}/why/leaks")
@@ -93,16 +84,16 @@ async def leaks(
     step: Number | None = None,
 ) -> Response:
     """What is held for nobody after ``step`` (without one: the last), against the state after step ``baseline``."""
-    return await _answer(session, LeaksAt(baseline=baseline, step=step), request, hub)
+    return await _answer(session, questions.LeaksAt(baseline=baseline, step=step), request, hub)
 
 
 @router.get("/sessions/{session}/findings")
 async def findings(session: SessionId, request: Request, hub: HubDependency) -> Response:
     """What is wrong in the whole recording (docs/findings.md), each finding with the events that prove it."""
-    return await _answer(session, FindingsIn(), request, hub)
+    return await _answer(session, questions.FindingsIn(), request, hub)
 
 
-async def _answer(session: str, question: Question, request: Request, hub: Hub) -> Response:
+async def _answer(session: str, question: questions.Question, request: Request, hub: Hub) -> Response:
     """Ask a process of its own. It ends itself when it takes too long, and is killed when nobody waits for it any more."""
     reader, _, number, _ = await run_in_threadpool(place_of, hub, session)
     running: set[object] = request.app.state.why_running

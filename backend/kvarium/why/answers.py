@@ -6,6 +6,7 @@ import msgspec
 
 from kvarium.findings.answer import Findings
 from kvarium.findings.sweep import find
+from kvarium.why import questions
 from kvarium.why.eviction import Eviction, why_evicted
 from kvarium.why.leaks import Leaks, what_leaks
 from kvarium.why.memory import Memory, where_memory_goes
@@ -13,32 +14,22 @@ from kvarium.why.missed.answer import Miss
 from kvarium.why.missed.question import why_missed
 from kvarium.why.past import Past
 from kvarium.why.preemption import Preemption, why_preempted
-from kvarium.why.questions import (
-    Evicted,
-    FindingsIn,
-    LeaksAt,
-    MemoryAt,
-    MissedAt,
-    PreemptedAt,
-    Question,
-    WaitsAt,
-)
 from kvarium.why.waiting import Wait, why_waits
 
 Answer = Eviction | Preemption | Wait | Miss | Memory | Leaks | Findings
 
-_ANSWERED: dict[type[Question], Callable[..., Answer]] = {
-    Evicted: why_evicted,
-    PreemptedAt: why_preempted,
-    WaitsAt: why_waits,
-    MissedAt: why_missed,
-    MemoryAt: where_memory_goes,
-    LeaksAt: what_leaks,
-    FindingsIn: find,
+_ANSWERED: dict[type[questions.Question], Callable[..., Answer]] = {
+    questions.Evicted: why_evicted,
+    questions.PreemptedAt: why_preempted,
+    questions.WaitsAt: why_waits,
+    questions.MissedAt: why_missed,
+    questions.MemoryAt: where_memory_goes,
+    questions.LeaksAt: what_leaks,
+    questions.FindingsIn: find,
 }
 
 
-def answer(past: Past, question: Question) -> Answer:
+def answer(past: Past, question: questions.Question) -> Answer:
     """The answer. Raises :class:`kvarium.errors.OutOfRangeError` where what is asked about is not recorded, or is not so."""
     asked = msgspec.structs.asdict(question)
     if asked.get("step") is not None:
