@@ -16,6 +16,7 @@ import type { AnyRecord, Fold } from '../ledger/fold';
 import type { Step } from '../ledger/generated/types';
 import { Ranges } from '../ledger/ranges';
 import type { RequestMemory } from '../ledger/requests';
+import { Inquiry } from './inquiry';
 import type { Landmarks } from './landmarks';
 import type { Requests } from './source';
 
@@ -63,12 +64,9 @@ const PAUSES = 20;
 export class Careers {
   private readonly all = new ById<Career>();
   private readonly seen = new Ranges();
-  private isAsking = false;
+  private readonly inquiry = new Inquiry(PAUSE, PAUSES);
   /** All that the server had to tell was told. */
   private isLoaded = false;
-  private askAgain = 0;
-  /** Why the server's rows could not be had; null: nothing is wrong. */
-  fault: string | null = null;
 
   constructor(
     private readonly memory: RequestMemory,
@@ -77,6 +75,11 @@ export class Careers {
     /** More is known. */
     private readonly changed: () => void,
   ) {}
+
+  /** Why the server's rows could not be had; null: nothing is wrong. */
+  get fault(): string | null {
+    return this.inquiry.fault;
+  }
 
   private career(request: number): Career {
     let found = this.all.get(request);
@@ -143,25 +146,13 @@ export class Careers {
    */
   want(missing: boolean, isLive: boolean): void {
     const isOfUse = !this.isLoaded || (missing && isLive);
-    const now = performance.now();
-    if (!isOfUse || this.isAsking || now < this.askAgain) return;
-    this.isAsking = true;
-    this.requests
-      .requests()
-      .then((rows) => {
-        this.load(rows);
+    if (!isOfUse || !this.inquiry.isReady) return;
+    void this.inquiry
+      .ask(async () => {
+        this.load(await this.requests.requests());
         this.isLoaded = true;
-        this.fault = null;
       })
-      .catch((error: Error) => {
-        this.fault = error.message;
-      })
-      .finally(() => {
-        this.isAsking = false;
-        const end = performance.now();
-        this.askAgain = end + Math.max(PAUSE, PAUSES * (end - now));
-        this.changed();
-      });
+      .then(this.changed);
   }
 
   /** ns from the submission of a request to its first token, as of where a view stands; null: it has none there. */

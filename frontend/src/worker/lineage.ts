@@ -10,6 +10,7 @@ import type { Contents } from '../ledger/contents';
 import { type AnyRecord, isRecord } from '../ledger/fold';
 import { openFrame } from '../ledger/frame';
 import { NONE } from '../ledger/generated/constants';
+import { Inquiry } from './inquiry';
 import type { Requests } from './source';
 import { MANY_MISSING } from './tree/depths';
 
@@ -22,11 +23,9 @@ function column(values: readonly number[]): Uint8Array {
 }
 
 export class Lineage {
-  private isAsking = false;
-  /** What was asked for last, and from when on more may be. */
-  private asked: { what: string; until: number } | null = null;
-  /** Why it could not be had; null: nothing is wrong. */
-  fault: string | null = null;
+  private readonly inquiry = new Inquiry(LEAST, PAUSES);
+  /** What was asked for last. */
+  private asked: string | null = null;
 
   constructor(
     private readonly contents: Contents,
@@ -35,31 +34,24 @@ export class Lineage {
     private readonly changed: () => void,
   ) {}
 
+  /** Why it could not be had; null: nothing is wrong. */
+  get fault(): string | null {
+    return this.inquiry.fault;
+  }
+
   /** Ask what `missing` contents follow, of which some are held at a step; for the same once, unless that failed. */
   want(step: number, missing: ReadonlySet<number>): void {
     if (missing.size === 0) return;
     const areMany = missing.size > MANY_MISSING;
     const what = areMany ? `step ${step}` : [...missing].join();
-    const now = performance.now();
-    const { asked } = this;
-    if (this.isAsking || (asked !== null && asked.until > now)) return;
-    if (asked?.what === what && this.fault === null) return;
-    this.isAsking = true;
-    (areMany ? this.fetchAll(step) : this.fetch([...missing]))
-      .then(() => {
-        this.fault = null;
-      })
-      .catch((error: Error) => {
-        this.fault = error.message;
-      })
-      .finally(() => {
-        this.isAsking = false;
-        const end = performance.now();
-        const pause = Math.max(LEAST, PAUSES * (end - now));
-        this.asked = { what, until: end + pause };
+    if (!this.inquiry.isReady || (this.asked === what && this.fault === null)) return;
+    void this.inquiry
+      .ask(() => (areMany ? this.fetchAll(step) : this.fetch([...missing])))
+      .then((rest) => {
+        this.asked = what;
         this.changed();
         // By then somebody may look at another step.
-        setTimeout(this.changed, pause + 1);
+        setTimeout(this.changed, rest + 1);
       });
   }
 

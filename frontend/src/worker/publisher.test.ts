@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { recording } from '../../tests/recording';
 import type { Hello, Step } from '../ledger/generated/types';
+import { positionOf } from './position';
 import { Publisher } from './publisher';
 import { Session } from './session';
 import type { Requests } from './source';
@@ -88,7 +89,8 @@ test('a view that is only on its way somewhere tells where to, once, and leaves 
 
   await settle();
   expect(publisher.due(now)).toBe(0);
-  expect([session.position().target, session.position().step]).toEqual([null, 50]);
+  const { target, step } = positionOf(session);
+  expect([target, step]).toEqual([null, 50]);
   // The timeline's buckets and landmarks are those that it has.
   expect(panels()).toEqual([true, true, true, true, false, false]);
   session.close();

@@ -19,6 +19,7 @@ import { Listing } from './listing';
 import { MapView } from './mapView';
 import { movesAt } from './moves';
 import { changesAt, copiesAt, toldBy } from './operation';
+import { positionOf } from './position';
 import type { View, Wants } from './protocol';
 import { RectangleCount } from './rectangle';
 import { Scan } from './scan';
@@ -245,7 +246,7 @@ export class Publisher {
     this.heading = session.navigator.heading;
     const timeline = this.timeline.answer(wants, has, now);
     const view: View = {
-      position: session.position(),
+      position: positionOf(session),
       usage: fold.usage(),
       usable: session.usable(),
       light: session.light(),

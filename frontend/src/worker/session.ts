@@ -24,7 +24,7 @@ import { Landmarks } from './landmarks';
 import { Lanes } from './lanes';
 import { Navigator } from './navigator';
 import type { Destination } from './place';
-import type { Light, Mode, Notice, Position } from './protocol';
+import type { Light, Mode, Notice } from './protocol';
 import { requestsOf } from './requests';
 import { Series } from './series';
 import type { Requests, Wish } from './source';
@@ -316,31 +316,6 @@ export class Session {
 
   light(): Light {
     return this.trust.light(this.fold);
-  }
-
-  position(): Position {
-    const { fold, navigator, series, lastStep } = this;
-    const goal = this.mode === 'follow' ? null : navigator.goal;
-    const isWithin = this.mode !== 'follow' && fold.rest > 0 && this.current !== null;
-    const first = isWithin ? this.current!.op : fold.op;
-    const lastTime = lastStep < 0 ? 0 : series.get('time', lastStep);
-    return {
-      mode: this.mode,
-      loaded: fold.loaded,
-      record: fold.record,
-      step: fold.step,
-      op: fold.op,
-      time: fold.time,
-      within: isWithin ? { done: fold.op - first, of: fold.op - first + fold.rest } : null,
-      operation: goal !== null ? goal.operation : isWithin ? fold.op - 1 : null,
-      lastStep,
-      lastRecord: this.head.lastRecord,
-      lastOp: Math.max(this.table.lastOp, this.head.fold.op - 1, fold.op + fold.rest - 1),
-      lastTime: Number.isNaN(lastTime) ? this.head.fold.time : lastTime,
-      moving: this.mode !== 'follow' && navigator.waiting,
-      stalled: this.mode === 'play' && this.transport.stalled,
-      target: goal?.step ?? null,
-    };
   }
 
   /** Blocks that can be used: null blocks are not. */
