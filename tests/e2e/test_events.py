@@ -12,7 +12,7 @@ from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns
 from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Step, Text
-from tests.backend.server_process import ServerProcess, process
+from tests.backend.server_process import ServerProcess
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, same, settled, state, until
 

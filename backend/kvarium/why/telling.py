@@ -205,7 +205,7 @@ def _wait(told: Wait) -> list[str]:
 def _reason(told: Reason) -> str:
     there = f" (step {told.at.step}, op {told.at.op})"
     if told.reason == "blocks":
-        return f"it needs {plural(told.needs or 0, 'block')} and {were(told.free)} free{there}"
+        return f"it needs {plural(told.needs or 0, 'block')} and {were(told.free or 0)} free{there}"
     if told.reason == "fragmentation":
         largest = f"the largest run of {told.free} free has {told.largest}"
         return f"it needs {plural(told.needs or 0, 'block')} in one run, and {largest}{there}"
