@@ -42,8 +42,10 @@ export class Head {
   status: Status | null = null;
   gaps = 0;
   ending: 'ended' | 'interrupted' | null = null;
-  /** ms from the sealing of the last record to its coming here. */
+  /** ms from the sealing of the last record to its coming here; null: nothing was sealed since this page is linked. */
   lag: number | null = null;
+  /** ms since 1970: what was sealed before says how long ago it was, not how long it took. */
+  private linkedAt = Number.POSITIVE_INFINITY;
   /** The last step that was folded. */
   step: Step | null = null;
   private readonly incoming: Uint8Array[] = [];
@@ -92,6 +94,7 @@ export class Head {
       },
       open: () => {
         this.link = 'open';
+        this.linkedAt = Date.now();
         this.fillHole(0);
         this.handlers.changed();
       },
@@ -208,7 +211,8 @@ export class Head {
       this.step = record;
       this.lastStep = Math.max(this.lastStep, record.step);
       this.series.append(record, fold.usage());
-      this.lag = Date.now() - this.clockOffset - record.sealed / 1e6;
+      const sealedAt = this.clockOffset + record.sealed / 1e6;
+      if (sealedAt >= this.linkedAt) this.lag = Date.now() - sealedAt;
     } else if (record.type === 'keyframe' && loading) {
       // It may be all that comes for a while: its step is the last one, and the record of that is not here.
       this.step = null;
