@@ -1,9 +1,13 @@
 """What the keys do, each of them; and what holds wherever the focus is."""
 
+import ast
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.backend.server_process import ServerProcess
+from tests.conftest import ROOT
 from tests.e2e.conftest import Pages, Recording
 from tests.e2e.page import becomes, ready, seek, settled, step_of, until
 
@@ -61,6 +65,8 @@ KEYS: dict[str, tuple[str, str]] = {
     "9": ("Escape", f"{FOCUS} === 'sql'"),
     "5": ("", f"{FOCUS} === 'events'"),
     "/": ("Escape Escape", "document.activeElement?.matches('[data-filter]')"),
+    "4": ("", f"{FOCUS} === 'tree'"),
+    "i": ("", f"{FOCUS} === 'findings'"),
     "3": ("", f"{FOCUS} === 'map'"),
     "t": ("", "document.documentElement.dataset.theme !== before.theme"),
     "o": ("Escape", "document.querySelector('.landing') !== null"),
@@ -73,6 +79,40 @@ KEYS: dict[str, tuple[str, str]] = {
 """Of each key, in an order in which they leave one another alone: what is pressed after it, and what holds between the two."""
 MOVES = {"w", "a", "s", "d"}
 """They act for as long as they are held, and have a test of their own."""
+ELSEWHERE = {
+    ("Shift+Space", "Shift+Enter"): "test_live.py: test_shift_space_holds_the_engine_itself_and_releases_it",
+    ("b",): "test_breakpoints.py: open_dialog",
+    ("R",): "test_tree.py: test_a_prefix_is_found_opened_and_selected_and_gone_when_it_is_evicted",
+    (
+        "Control+Enter",
+    ): "test_playground.py: test_what_is_refused_or_wrong_is_said_in_place_and_nothing_typed_is_lost",
+    ("(", ")"): "test_events.py: test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event",
+    (
+        "v",
+        "Shift+V",
+    ): "test_map_colours.py: test_the_colouring_is_chosen_by_key_kept_in_the_address_and_remembered",
+    ("x",): "test_map_order.py: test_blocks_lie_by_owner_and_all_of_the_map_follows",
+    ("y",): "test_why.py: test_a_block_is_asked_about_with_a_key_and_each_fact_leads_to_where_it_is_so",
+    (
+        *("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"),
+        *("Shift+ArrowUp", "Shift+ArrowDown", "Shift+ArrowLeft", "Shift+ArrowRight"),
+        *("+", "-", "0"),
+    ): "test_keys.py: test_arrows_walk_on_the_map_mark_on_it_and_zoom_keys_zoom_it",
+    ("PageUp", "PageDown"): "test_keys.py: test_pages_of_requests_are_turned_in_the_timeline",
+}
+"""Keys that need an engine, a filter or a place: the test, or what all of a file's tests do, that presses them."""
+LISTED_AS = {
+    "Ctrl+": "Control+",
+    "↑": "ArrowUp",
+    "↓": "ArrowDown",
+    "←": "ArrowLeft",
+    "→": "ArrowRight",
+    "⇧": "Shift+",
+    "−": "-",
+    "PgUp": "PageUp",
+    "PgDn": "PageDown",
+}
+"""How docs/keys.md writes a key, and how it is pressed here."""
 OUT = "document.querySelector('[aria-label=\"Zoom out\"]').disabled"
 """Is the whole map shown?"""
 WHOLE = "document.querySelector('.timeline [aria-selected=true]')?.textContent"
@@ -90,6 +130,40 @@ MOVED = """new Promise((done) => {
 """One and a half seconds of moving: a frame that comes late counts for 60 ms."""
 FEWER = "(said => said !== null && said[2] - said[1] < 300)(/steps=(\\d+)-(\\d+)/.exec(location.search))"
 """Are fewer steps shown than there are?"""
+
+
+def listed_keys() -> set[str]:
+    """Every key of docs/keys.md, which is the catalogue's own list, as it is pressed here."""
+    rows = re.findall(r"^\| (`.*`) \| .* \|$", (ROOT / "docs" / "keys.md").read_text(), re.MULTILINE)
+    keys = {key for row in rows for key in re.findall(r"`([^` ]+)`", row)}
+    for written, pressed in LISTED_AS.items():
+        keys = {key.replace(written, pressed) for key in keys}
+    # Shift and a letter is another letter, as the list has it.
+    return {"Control+k" if key == "Control+K" else key for key in keys}
+
+
+def source_of(place: str) -> str:
+    """The source of a function, by its file and name."""
+    file, name = place.split(": ")
+    text = (ROOT / "tests" / "e2e" / file).read_text()
+    functions = (each for each in ast.parse(text).body if isinstance(each, ast.FunctionDef))
+    return next(ast.unparse(each) for each in functions if each.name == name)
+
+
+def test_every_key_of_the_list_has_a_test_that_presses_it() -> None:
+    elsewhere = {key.replace("Shift+V", "V"): place for keys, place in ELSEWHERE.items() for key in keys}
+    listed = listed_keys()
+    assert len(listed) > 60
+    assert listed == {*KEYS, *MOVES, *elsewhere} - {"Meta+k"}
+    for keys, place in ELSEWHERE.items():
+        source = source_of(place)
+        # `hold` and `release` of the helpers press Shift+Space.
+        missing = [
+            key
+            for key in keys
+            if repr(key) not in source and not (key == "Shift+Space" and "hold(" in source)
+        ]
+        assert missing == [], place
 
 
 def test_w_a_s_d_move_what_had_the_pointer_or_the_focus_last(
@@ -194,6 +268,47 @@ def test_f_brings_what_is_selected_into_view(
     until(page, "!location.search.includes('block=')")
 
 
+def test_arrows_walk_on_the_map_mark_on_it_and_zoom_keys_zoom_it(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page, "&step=100&block=0")
+    block = "Number(new URLSearchParams(location.search).get('block'))"
+    page.keyboard.press("3")
+    until(page, f"{FOCUS} === 'map'")
+    page.keyboard.press("ArrowRight")
+    until(page, f"{block} === 1")
+    page.keyboard.press("ArrowDown")
+    until(page, f"{block} > 2")
+    below = page.evaluate(block)
+    page.keyboard.press("ArrowLeft")
+    until(page, f"below => {block} === below - 1", below)
+    page.keyboard.press("ArrowUp")
+    until(page, f"{block} === 0")
+    for key, blocks in (
+        *(("Shift+ArrowRight", 2), ("Shift+ArrowDown", 4)),
+        *(("Shift+ArrowLeft", 2), ("Shift+ArrowUp", 1)),
+    ):
+        page.keyboard.press(key)
+        until(page, "blocks => window.kvarium.shown('inside').inside?.blocks === blocks", blocks)
+    for key, is_whole in (("+", False), ("-", True), ("+", False), ("0", True)):
+        page.keyboard.press(key)
+        until(page, f"is => {OUT} === is", is_whole)
+
+
+def test_pages_of_requests_are_turned_in_the_timeline(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = opened(viewing, recording, open_page)
+    count = page.locator(".timeline .rowcount")
+    expect(count).to_have_attribute("title", re.compile(r"\b1 to "))
+    page.keyboard.press("8")
+    until(page, f"{FOCUS} === 'timeline'")
+    page.keyboard.press("PageDown")
+    expect(count).not_to_have_attribute("title", re.compile(r"\b1 to "))
+    page.keyboard.press("PageUp")
+    expect(count).to_have_attribute("title", re.compile(r"\b1 to "))
+
+
 def test_panels_stand_in_the_address_and_back_leaves_them(
     viewing: ServerProcess, recording: Recording, open_page: Pages
 ) -> None:
@@ -224,19 +339,7 @@ def test_each_key_does_what_the_list_of_keys_says(
     place = f"{viewing.url}/?session={recording.session}&step=100&seq={sequence}&block={block}"
     page = open_page(place, permissions=["clipboard-read", "clipboard-write"])
     ready(page)
-    page.keyboard.press("?")
-    expect(page.locator("dialog.keys")).to_be_visible()
-    listed = set(page.locator("dialog.keys dl kbd").all_inner_texts())
-    page.keyboard.press("Escape")
-    expect(page.locator("dialog.keys")).to_have_count(0)
-    names = {"Control+k": "Ctrl K", "Escape": "Esc"}
-    tried = {names.get(key, key) for key in [*KEYS, *MOVES]} - {"Meta+k"}
-    assert tried <= listed, tried - listed
-    # Of the engine, of the events, of the marks, of the map and of the timeline: they have tests of their own.
-    others = {*"RkK()↵↑↓←→+−0vVbx", "⇧", "⇧Space", "⇧↵", "Ctrl", "PgUp", "PgDn"}
-    digits = {key for key in listed if key.isdigit()} - tried - others
-    assert listed - tried - others - digits == set(), "keys without a test"
-    for key, (after, then) in {**dict.fromkeys(digits, ("", f"{FOCUS} !== undefined")), **KEYS}.items():
+    for key, (after, then) in KEYS.items():
         seek(page, 100)
         # A list that has the focus has Home and End for itself.
         page.evaluate("document.activeElement?.blur()")

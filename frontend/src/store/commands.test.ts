@@ -15,6 +15,7 @@ const WITHIN: Readonly<
     ['↑ ↓ ← →', text.keys.arrows],
     ['⇧↑ ⇧↓ ⇧← ⇧→', text.keys.rectangle],
     ['+ − 0', text.keys.zoom],
+    ['PgUp PgDn', text.keys.rows],
   ],
 };
 
