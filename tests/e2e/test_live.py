@@ -130,6 +130,15 @@ def test_shift_space_holds_the_engine_itself_and_releases_it(live: ServerProcess
     held = page.evaluate("window.kvarium.position().lastStep")
     page.wait_for_timeout(500)
     assert page.evaluate("window.kvarium.position().lastStep") == held
+    # Who comes while nothing happens knows when the last step was, and not how long a record takes.
+    joined = watching(live, open_page)
+    until(joined, "s => window.kvarium.position().lastStep === s", held)
+    expect(joined.locator(".footer")).to_contain_text("lag —")
+    for _ in range(2):
+        page.keyboard.press("Shift+Enter")
+        held += 1
+        until(page, "s => window.kvarium.position().lastStep === s", held)
+    expect(joined.locator(".footer")).to_contain_text(re.compile(r"lag [\d\s]+ ms"))
     release(page)
     until(page, "s => window.kvarium.position().lastStep > s + 5", held)
 
