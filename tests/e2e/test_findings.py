@@ -93,6 +93,9 @@ def test_findings_are_those_of_the_api_by_symptom_and_lead_to_place_request_and_
     until(page, "location.search.includes('centre=findings')")
     card = page.locator(".finding").first
     finding = expected[0]
+    high = page.locator(".finding .why").evaluate_all("all => all.map((each) => each.offsetHeight)")
+    assert high
+    assert max(high) <= 24, "a button in its line"
     # What was measured, from what on it is one, and what to change.
     for name, value in finding["measured"].items():
         shown = f"{100 * value:.1f}%" if "share" in name else str(value)

@@ -92,3 +92,22 @@ def test_panels_are_resized_by_pointer_and_keyboard_and_stay_so(
     edge(page, "the timeline").focus()
     page.keyboard.press("Enter")
     wait_size(page, "the timeline", own["the timeline"])
+
+
+def test_whatever_stands_in_the_middle_the_columns_beside_it_stay_and_a_heading_is_a_line(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=100", 1280, 720)
+    ready(page)
+    own = settled(page, lambda: {panel: size(page, panel) for panel in PANELS})
+    for key, panel in (("4", "tree"), ("5", "events"), ("9", "sql"), ("i", "findings")):
+        page.keyboard.press(key)
+        until(page, "panel => document.activeElement?.dataset.panel === panel", panel)
+        page.evaluate("document.activeElement.blur()")
+        assert {panel: size(page, panel) for panel in PANELS} == own, panel
+        if panel == "events":
+            assert page.locator(".eventhead").evaluate("element => element.offsetHeight") < 30
+        if panel == "findings":
+            # Once they have come, too.
+            expect(page.locator(".finding, .findings .nothing").first).to_be_visible()
+            assert {panel: size(page, panel) for panel in PANELS} == own
