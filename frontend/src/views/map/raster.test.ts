@@ -77,11 +77,14 @@ function sceneOf(blocks: number, width: number, height: number, zoom: number, co
 
 /** The block whose cell is at a place on the canvas, as a reader would say: -1 for none, and for what parts two cells. */
 function blockAt({ camera, picture }: Scene, x: number, y: number): number {
-  const [column, row] = [(x - camera.left) / camera.scale, (y - camera.top) / camera.scale];
-  const edge = 1 - camera.gap / camera.scale;
-  const isCell = column >= 0 && row >= 0 && column < camera.grid.columns && row < camera.grid.rows;
-  if (!isCell || column % 1 >= edge || row % 1 >= edge) return -1;
-  const block = Math.floor(row) * camera.grid.columns + Math.floor(column);
+  const { scale, gap, grid } = camera;
+  const [right, down] = [x - camera.left, y - camera.top];
+  const [column, row] = [Math.floor(right / scale), Math.floor(down / scale)];
+  const isCell = column >= 0 && row >= 0 && column < grid.columns && row < grid.rows;
+  // In pixels: as parts of a cell, a place at its very edge may be rounded to either side.
+  const isGap = right - column * scale >= scale - gap || down - row * scale >= scale - gap;
+  if (!isCell || isGap) return -1;
+  const block = row * grid.columns + column;
   return block < picture.size ? block : -1;
 }
 
