@@ -8,19 +8,15 @@ counted in the next one, when its picture is on the way to the screen; records t
 """
 
 import contextlib
-import json
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from kvarium.bench.chromium import ANSWER_SECONDS, READY, open_page, require_page
-from kvarium.bench.heaps import Heaps
+from kvarium.bench.chromium import ANSWER_SECONDS, READY, require_page
+from kvarium.bench.devtools import DevToolsPage, devtools_page
 from kvarium.bench.live import LiveSession
 from kvarium.bench.main_thread import TRACED, Events, frame_times, percentiles, script_times
 from kvarium.errors import KvariumError
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
 
 _SETTLE_SECONDS = 2.0
 _PIXEL_SAMPLES = 5
@@ -77,43 +73,39 @@ class Seen(NamedTuple):
 class Watched(NamedTuple):
     """A page that shows a live session. ``utc_us``: the wall clock, µs since 1970, at 0 ns of it."""
 
-    browser: "Browser"
-    page: "Page"
-    heaps: Heaps
+    page: DevToolsPage
     utc_us: int
 
 
 @contextlib.contextmanager
 def watched(session: LiveSession) -> Iterator[Watched]:
     """A page of a live session while the body runs. Raises :class:`NotMeasuredError` where there is no browser or page."""
-    with open_page() as (browser, page):
-        # Before there is a worker, so that it is found.
-        heaps = Heaps(page)
+    with devtools_page() as page:
         utc_us = _open(page, session)
-        page.wait_for_timeout(1000 * _SETTLE_SECONDS)
-        yield Watched(browser, page, heaps, utc_us)
+        time.sleep(_SETTLE_SECONDS)
+        yield Watched(page, utc_us)
 
 
 def see(there: Watched, blocks: int, seconds: float) -> Seen:
     """Watch it for ``seconds``."""
-    browser, page = there.browser, there.page
-    browser.start_tracing(page=page, categories=list(TRACED))
-    page.evaluate(_WATCH, there.utc_us)
+    page = there.page
+    page.start_tracing(TRACED)
+    page.call(_WATCH, there.utc_us)
     first = _counted(page)
     began = time.monotonic()
-    page.wait_for_timeout(1000 * seconds)
-    seen = page.evaluate(_SEEN)
+    time.sleep(seconds)
+    seen = page.call(_SEEN)
     passed = time.monotonic() - began
     operations = _counted(page) - first
-    trace: Events = json.loads(browser.stop_tracing())["traceEvents"]
+    trace: Events = page.stop_tracing()
     script = script_times(trace)
     if seen["pictures"] < 2:
         raise KvariumError(f"in {seconds:g} s the page drew {seen['pictures']} pictures of the live session")
     pixels = {"compared": 0, "differ": 0}
     for _ in range(_PIXEL_SAMPLES):
-        told = page.evaluate(_DIFFER)
+        told = page.call(_DIFFER)
         pixels = {name: pixels[name] + told[name] for name in pixels}
-        page.wait_for_timeout(200)
+        time.sleep(0.2)
     return Seen(
         blocks=blocks,
         operations_per_s=round(operations / passed),
@@ -130,22 +122,22 @@ def see(there: Watched, blocks: int, seconds: float) -> Seen:
 def heaps_over(there: Watched, minutes: float) -> list[int]:
     """Bytes that the page and its worker hold, their garbage collected: at once, then each minute (or tenth of a shorter time)."""
     times = max(1, min(10, round(minutes)))
-    held = [there.heaps.held()]
+    held = [there.page.held()]
     for _ in range(times):
-        there.page.wait_for_timeout(60_000 * minutes / times)
-        held.append(there.heaps.held())
+        time.sleep(60 * minutes / times)
+        held.append(there.page.held())
     return held
 
 
-def _open(page: "Page", session: LiveSession) -> int:
+def _open(page: DevToolsPage, session: LiveSession) -> int:
     """Open the session's page; the wall clock (µs since 1970) at 0 ns of it."""
     page.goto(f"http://{session.address}/?session={session.session}")
     require_page(page)
-    page.evaluate(READY, ANSWER_SECONDS)
-    row = page.evaluate("id => fetch(`/api/sessions/${id}`).then((answer) => answer.json())", session.session)
+    page.call(READY, ANSWER_SECONDS)
+    row = page.call("id => fetch(`/api/sessions/${id}`).then((answer) => answer.json())", session.session)
     return int(row["started_utc_us"])
 
 
-def _counted(page: "Page") -> int:
+def _counted(page: DevToolsPage) -> int:
     """The operations that the view has seen."""
     return int(page.evaluate("window.kvarium.position().op"))
