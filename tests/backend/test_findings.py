@@ -342,6 +342,17 @@ def test_the_same_requests_in_small_blocks_waste_little(server: RunningServer) -
     assert "tail_waste" not in kinds(findings(server, short(1)))
 
 
+@pytest.mark.parametrize(("shorter", "is_one"), [(1, False), (2, True)])
+def test_a_share_is_compared_before_it_is_rounded(server: RunningServer, shorter: int, is_one: bool) -> None:
+    # Ten requests whose last blocks hold 1 to 9 of 16 tokens, so that 110 slots are not filled on average: of 1,104 slots they
+    # are 9.96 %, which is told as 10.0 %, of 1,088 they are 10.1 %. A tenth is a finding.
+    engine = Mirrored(num_blocks=80)
+    for number in range(10):
+        engine.submit(tokens(number, 81 if number < shorter else 97), max_tokens=10)
+    engine.run()
+    assert ("tail_waste" in kinds(findings(server, engine))) == is_one
+
+
 def timed(server: RunningServer, block_size: int, schedule_ns: int, runner: str) -> Findings:
     """``short`` with the durations that a model's runner would have."""
     engine = short(block_size)
