@@ -1,5 +1,6 @@
 /** Nothing is known here of the request that is selected: where the recording tells of it first, and the way there. */
 
+import { useComputed } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { goToEvent } from '../store/eventSteps';
 import { findEvent, position } from '../store/ledger';
@@ -12,16 +13,19 @@ const words = text.inspector;
 
 function Elsewhere({ filter }: { readonly filter: string }) {
   const [found, tell] = useState<Found | null>(null);
+  // Before a state is there nothing can be looked for, which does not say that there is nothing.
+  const isLoaded = useComputed(() => position.value.loaded).value;
   useEffect(() => {
     let isAsked = true;
     tell(null);
+    if (!isLoaded) return;
     void findEvent(filter, 'later', { record: 0, index: 0 }).then((told) => {
       if (isAsked) tell(told);
     });
     return () => {
       isAsked = false;
     };
-  }, [filter]);
+  }, [filter, isLoaded]);
   if (found === null) return <>{words.unknownRequest}</>;
   if ('fault' in found) return <>{found.fault}</>;
   const { row } = found;
