@@ -10,6 +10,7 @@ from kvarium.recording.content_hashes import ContentHashes
 from kvarium.recording.fast_forward import join_operations
 from kvarium_ledger import codec
 from kvarium_ledger.columns import OperationColumns
+from kvarium_ledger.decisions import Submitted
 from kvarium_ledger.operations import Cause, Operation
 from kvarium_ledger.records import Step, Text
 from tests.backend.server_process import ServerProcess
@@ -73,6 +74,24 @@ def test_a_hash_prefix_finds_where_its_contents_are_labelled_and_evicted(
     page.keyboard.press("Enter")
     wait_shown(page, right)
     assert len(right) >= 2
+
+
+def test_a_request_that_comes_later_is_said_to_be_elsewhere_with_the_way_to_where_it_begins(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    records = (codec.open_frame(frame) for frame in recording.frames)
+    step, request = [
+        (record.step, decision.request)
+        for record in records
+        if isinstance(record, Step)
+        for decision in record.decisions
+        if isinstance(decision, Submitted)
+    ][-1]
+    page = open_page(f"{viewing.url}/?session={recording.session}&step=0&request={request}")
+    ready(page)
+    page.get_by_role("button", name=re.compile("^Go to where it begins")).click()
+    until(page, "step => window.kvarium.position().step === step", step)
+    expect(page.locator(".inspector .big").first).to_contain_text(f"r{request}")
 
 
 def test_a_filter_is_typed_completed_kept_and_steps_lead_from_event_to_event(
