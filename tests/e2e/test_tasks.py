@@ -162,7 +162,8 @@ def test_whether_anything_is_leaking(page: Page, recording: Recording, truth: Tr
     expect(why.get_by_role("heading", name="Where does the memory go?")).to_be_visible()
     why.get_by_role("tab", name="leaks", exact=True).click()
     expect(why.locator(".because")).to_contain_text("Nothing leaks")
-    used = fold.usage.active + fold.usage.shared
+    usage = fold.usage()
+    used = usage.active + usage.shared
     becomes(
         page,
         lambda: why.locator(".pairs dd").first.inner_text().replace("\u202f", "").split(";")[0],
