@@ -79,6 +79,9 @@ def test_a_predicate_is_read_to_its_alternatives_and_what_each_speaks_of(text: s
         ("op:evict waiting>2s", 9, "'waiting>2s' and op:evict never hold of one event"),
         ("preempted>2 block:3", 12, "'block:3' and preempted>2 never hold of one event"),
         (" ".join(["(op:evict or op:copy)"] * 7), 0, "too many alternatives"),
+        ("(" * 1500, 32, "its parentheses stand too deep in each other"),
+        ("(" * 240 + "op:evict" + ")" * 240, 32, "its parentheses stand too deep in each other"),
+        ("-(" * 400 + "op:evict" + ")" * 400, 65, "its parentheses stand too deep in each other"),
         ("op:evict " * 250, 2000, "longer than any may be"),
     ],
 )  # fmt: skip
@@ -93,6 +96,12 @@ def test_what_can_not_be_read_is_explained_at_its_character(text: str, at: int, 
     shown, mark = caret(text, fault).split("\n")
     assert mark.index("^") == at + 2
     assert shown[2:] == text
+
+
+def test_parentheses_in_each_other_and_beside_each_other_are_read() -> None:
+    assert read("(" * 32 + "op:evict" + ")" * 32) == [("event", [EVICT])]
+    assert read("-(" * 32 + "op:evict" + ")" * 32) == [("event", [EVICT])]
+    assert read("(op:evict) " * 100) == [("event", [EVICT] * 100)]
 
 
 def fault_of(text: str) -> Fault | None:

@@ -13,7 +13,7 @@ from kvarium.errors import UnknownSessionError
 from kvarium.hub import Hub
 from kvarium.live_session import LiveSession
 from kvarium_ledger import codec
-from kvarium_ledger.filtering.explaining import explain
+from kvarium_ledger.filtering.explaining import explain, reason
 from kvarium_ledger.filtering.predicates import CONDITIONS, read_predicate
 from kvarium_ledger.filtering.reading import UnreadableFilterError
 from kvarium_ledger.messages import Argument, Health
@@ -190,11 +190,14 @@ async def control(session: str, hub: HubDependency) -> Response:
 
 @router.get("/predicate")
 async def predicate(when: Annotated[str, Query(max_length=10_000)]) -> Response:
-    """Can this predicate be read (docs/control.md)? ``fault`` is null if so, and else says where and why it can't."""
+    """Can this predicate be read (docs/control.md)? ``fault`` is null if so, and else says where and why it can't.
+
+    Its ``message`` leaves to ``at`` where that is.
+    """
     try:
         read_predicate(when)
     except UnreadableFilterError as error:
-        told = explain(error.fault, "predicate", CONDITIONS)
+        told = reason(error.fault, "predicate", CONDITIONS)
         return JSON({"fault": msgspec.structs.asdict(error.fault) | {"message": told}})
     return JSON({"fault": None})
 

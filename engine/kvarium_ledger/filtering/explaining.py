@@ -16,8 +16,13 @@ _EXAMPLES = {
 
 def explain(fault: Fault, what: str = "filter", fields: Sequence[str] = FIELDS) -> str:
     """A sentence that names the character (from 1), what stands there, and what may."""
+    return f"the {what} can't be read at character {fault.at + 1}: {reason(fault, what, fields)}"
+
+
+def reason(fault: Fault, what: str = "filter", fields: Sequence[str] = FIELDS) -> str:
+    """What stands at the fault's character, and what may: for who tells by itself where that is."""
     meant = "" if fault.nearest is None else f"; did you mean {fault.nearest}?"
-    return f"the {what} can't be read at character {fault.at + 1}: {_why(fault, what, fields)}{meant}"
+    return _why(fault, what, fields) + meant
 
 
 def _why(fault: Fault, what: str, fields: Sequence[str]) -> str:
@@ -59,6 +64,8 @@ def _why(fault: Fault, what: str, fields: Sequence[str]) -> str:
             return f"{said} and {fault.field} never hold of one event"
         case "many":
             return "it has too many alternatives: set several breakpoints"
+        case "deep":
+            return "its parentheses stand too deep in each other: set several breakpoints"
         case _:
             return "it is longer than any may be"
 

@@ -35,7 +35,8 @@ CONDITIONS: Final = (*PREDICATE_FIELDS, *GAUGES, VIOLATION)
 
 MOST_ALTERNATIVES: Final = 64
 MOST_CHARACTERS: Final = 2000
-"""Of a predicate."""
+MOST_DEPTH: Final = 32
+"""Of a predicate: parentheses within each other, each of which takes a few of Python's own frames."""
 
 _SPELLINGS: Final = {"request": "owner", "sequence": "seq"}
 _OF_OPERATIONS: Final = frozenset({"op", "cause", "block", "content", "hash"})
@@ -125,6 +126,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self._depth = 0
 
     def _word(self) -> str:
         self.at = past_spaces(self.text, self.at)
@@ -159,8 +161,12 @@ class _Reader:
         if self.text[self.at : self.at + 1] != "(":
             return self._condition(begin, not_)
         opened = self.at
+        if self._depth >= MOST_DEPTH:
+            fail(opened, opened + 1, "deep", "(")
         self.at += 1
+        self._depth += 1
         found = self.either(not_)
+        self._depth -= 1
         if self.text[self.at : self.at + 1] != ")":
             fail(opened, opened + 1, "parenthesis", "(")
         self.at += 1
