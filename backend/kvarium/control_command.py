@@ -138,7 +138,10 @@ def break_(
             f"{explain(error.fault, 'predicate', CONDITIONS)}\n{caret(when, error.fault)}"
         ) from None
     args = {"when": when, "hits": hits, "mark": mark}
-    _do(context, server, as_json, "break", args, "breakpoint {breakpoint} is set after step {step}")
+    result = _asked(context, server, "break", args)
+    how = "was set already, and is looked at" if result.get("already") else "is set"
+    told = f"breakpoint {result['breakpoint']} {how} after step {result['step']}"
+    say(json.dumps(result) if as_json else told)
 
 
 Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="As `breaks` tells it.")]
@@ -217,11 +220,12 @@ def break_again(
             told = f"breakpoint {each['id']} is not set: its predicate is {NOT_RECORDED}, as text is not"
         else:
             args = {name: each[name] for name in ("when", "hits", "mark")}
-            number = asked.ask("POST", path, {"name": "break", "args": args})["result"]["breakpoint"]
+            result = asked.ask("POST", path, {"name": "break", "args": args})["result"]
+            number, is_old = result["breakpoint"], result.get("already", False)
             if not each["enabled"]:
                 asked.ask("POST", path, {"name": "disable", "args": {"breakpoint": number}})
             made.append({"breakpoint": number, "from": each["id"], "when": each["when"]})
-            told = f"breakpoint {number} is set, as {each['id']} was: {each['when']}"
+            told = f"breakpoint {number} {'was set already' if is_old else 'is set'}, as {each['id']} was: {each['when']}"
         # At once: another one may be refused.
         if not as_json:
             say(told)
@@ -257,9 +261,15 @@ def _do(
     context: typer.Context, server: str, as_json: bool, name: str, args: dict[str, Any], told: str
 ) -> None:
     """Ask something of the engine; ``told`` says what it answered."""
+    result = _asked(context, server, name, args)
+    say(json.dumps(result) if as_json else told.format(**result))
+
+
+def _asked(context: typer.Context, server: str, name: str, args: dict[str, Any]) -> dict[str, Any]:
+    """What the engine answers."""
     from kvarium.remote_server import RemoteServer
 
     asked = RemoteServer(server)
     path = f"sessions/{quote(asked.find(context.obj).id)}/commands"
-    result = asked.ask("POST", path, {"name": name, "args": args})["result"]
-    say(json.dumps(result) if as_json else told.format(**result))
+    result: dict[str, Any] = asked.ask("POST", path, {"name": name, "args": args})["result"]
+    return result

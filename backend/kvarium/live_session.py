@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FRESH_KEYFRAME_BYTES = 1 << 20
 """A keyframe serves several viewers while at most this much follows it."""
 
+ANSWER_SECONDS = 30.0
+"""An engine answers between two steps, and on a loaded machine one may take long."""
+
 
 RECORD_TYPES = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyRecord))
 
@@ -230,9 +233,13 @@ class LiveSession:
     # -- commands ---------------------------------------------------------------------------------------------------
 
     async def command(
-        self, name: str, args: dict[str, Argument], asked_by: str, timeout: float = 5.0
+        self, name: str, args: dict[str, Argument], asked_by: str, timeout: float | None = None
     ) -> dict[str, Result]:
-        """Ask something of the engine and wait for its answer."""
+        """Ask something of the engine and wait for its answer, for :data:`ANSWER_SECONDS` if not said.
+
+        Raises :class:`NotLinkedError`, :class:`NoAnswerError` and :class:`RefusedCommandError`.
+        """
+        seconds = ANSWER_SECONDS if timeout is None else timeout
         if self.link is None:
             raise NotLinkedError(f"the engine of session {self.id} is not linked")
         command = Command(id=uuid.uuid4().hex, name=name, args=args, asked_by=asked_by)
@@ -240,9 +247,12 @@ class LiveSession:
         self._answers[command.id] = future
         try:
             self.link.send(codec.seal(command))
-            answer = await asyncio.wait_for(future, timeout)
+            answer = await asyncio.wait_for(future, seconds)
         except TimeoutError:
-            raise NoAnswerError(f"the engine did not answer {name!r} within {timeout:g} s") from None
+            raise NoAnswerError(
+                f"the engine did not answer {name!r} within {seconds:g} s, and may still carry it out: "
+                f"look first (`kvarium ctl {self.id} breaks`, or the page), before you ask again"
+            ) from None
         finally:
             del self._answers[command.id]
         if answer.error is not None:

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 from kvarium.errors import InvalidValueError, KvariumError
 from kvarium.serving_options import SERVER_URL
 
-_SECONDS: Final = 15.0
+_SECONDS: Final = 45.0
+"""The server itself waits for an engine's answer (:data:`kvarium.live_session.ANSWER_SECONDS`)."""
 
 
 class RemoteSession(NamedTuple):

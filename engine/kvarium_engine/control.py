@@ -4,7 +4,8 @@
     step     {steps}          so many more, and hold
     run_to   {step}           up to a step that has not been made, and hold
     slow     {rate}           at most so many steps a second; null: as many as can be
-    break    {when, hits, mark}                 the predicate, and the how-manieth time that counts; mark: does not stop
+    break    {when, hits, mark}                 the predicate, and the how-manieth time that counts; mark: does not stop.
+                                                One that is set already is told, and looked at again, but not set twice
     unbreak, enable, disable  {breakpoint}      its id
 
 A breakpoint that stops holds the engine as the command ``hold`` does, and is recorded as one, behind the note that tells where.
@@ -139,6 +140,11 @@ class Control:
         only(args, "when", "hits", "mark")
         predicate = self._predicate(text(args, "when"))
         hits, mark = integer(args, "hits", 1, 1, MOST_HITS), flag(args, "mark")
+        same = self.breakpoints.same(predicate, hits, mark)
+        if same is not None:
+            # Who had no answer asks again.
+            self.breakpoints.enable(same.id, True)
+            return {"breakpoint": same.id, "already": True, "step": self._now}
         found = self.breakpoints.add(predicate, hits, mark)
         return {"breakpoint": found.id, "step": self._now}
 

@@ -125,6 +125,9 @@ def test_a_predicate_that_can_not_be_read_is_shown_with_a_mark_below_it(running:
     with running.http() as http:
         fault = http.get("/api/predicate", params={"when": "op:evcit"}).json()["fault"]
         assert (fault["at"], fault["end"], fault["why"], fault["nearest"]) == (3, 8, "name", "evict")
+        assert fault["message"] == "there is no operation 'evcit'; did you mean evict?", "the place is in at"
+        deep = http.get("/api/predicate", params={"when": "(" * 1990}).json()["fault"]
+        assert (deep["at"], deep["end"], deep["why"]) == (32, 33, "deep")
         assert http.get("/api/predicate", params={"when": "op:evict or usage>90%"}).json() == {"fault": None}
         session = http.get("/api/sessions").json()["sessions"][0]["id"]
         body = {"name": "break", "args": {"when": "usage"}}
@@ -133,6 +136,10 @@ def test_a_predicate_that_can_not_be_read_is_shown_with_a_mark_below_it(running:
             422,
             "the predicate can't be read at character 1: usage is compared: usage>0.9",
         )
+        body = {"name": "break", "args": {"when": "-(" * 400 + "op:evict" + ")" * 400}}
+        refused = http.post(f"/api/sessions/{session}/commands", json=body)
+        assert refused.status_code == 422
+        assert refused.json()["detail"].startswith("the predicate can't be read at character 66: ")
 
 
 @pytest.mark.parametrize(
@@ -224,14 +231,25 @@ def test_what_is_set_is_read_from_the_recording_and_set_again(running: ServerPro
                 == [(kept, "step:1000000", 3, True, True), (off, "op:copy cause:reset", 1, False, False)]
             )
         )
-    done = kvarium("ctl", "latest", "break-again", session[:12], "--server", running.url)
-    assert done.stdout.splitlines() == [
-        f"breakpoint {gone + 1} is set, as {kept} was: step:1000000",
-        f"breakpoint {gone + 2} is set, as {off} was: op:copy cause:reset",
-    ]
-    told_now = {each["id"]: each for each in ctl(running, "breaks")["breakpoints"]}
-    assert told_now[gone + 1] | {"id": kept} == told_now[kept]
-    assert told_now[gone + 2] | {"id": off} == told_now[off]
+        done = kvarium("ctl", "latest", "break-again", session[:12], "--server", running.url)
+        assert done.stdout.splitlines() == [
+            f"breakpoint {kept} was set already, as {kept} was: step:1000000",
+            f"breakpoint {off} was set already, as {off} was: op:copy cause:reset",
+        ]
+        assert [(each["id"], each["enabled"]) for each in ctl(running, "breaks")["breakpoints"]] == [
+            (kept, True),
+            (off, False),
+        ]
+        again = ("ctl", "latest", "break", "op:copy cause:reset", "--server", running.url)
+        assert kvarium(*again).stdout.startswith(
+            f"breakpoint {off} was set already, and is looked at after step "
+        )
+        wait_for(
+            lambda: (
+                recorded()
+                == [(kept, "step:1000000", 3, True, True), (off, "op:copy cause:reset", 1, False, True)]
+            )
+        )
 
 
 def test_what_was_set_is_there_when_the_engine_is_gone(server: RunningServer) -> None:

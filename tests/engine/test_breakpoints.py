@@ -381,7 +381,7 @@ def test_a_disabled_one_neither_counts_nor_stops_and_a_removed_one_is_gone() -> 
     story.ask("enable", breakpoint=1)
     assert story.go_on().breakpoint == 1  # type: ignore[union-attr]
     for command in ("unbreak", "enable", "disable"):
-        with pytest.raises(ValueError, match="there is no breakpoint 2, but 1"):
+        with pytest.raises(ValueError, match="there is no breakpoint 2: those that are set are 1"):
             story.ask(command, breakpoint=2)
 
 
@@ -479,10 +479,27 @@ def test_without_one_the_ledger_is_as_it_was(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_no_more_than_a_hundred_are_set() -> None:
     story = Story()
-    for _ in range(100):
-        story.ask("break", when="op:evict")
+    for step in range(100):
+        story.ask("break", when=f"step:{step}")
     with pytest.raises(ValueError, match="there are 100 breakpoints: remove one first"):
         story.ask("break", when="op:evict")
+
+
+def test_one_that_is_set_already_is_told_and_looked_at_again_and_not_set_twice() -> None:
+    story = Story()
+    assert story.ask("break", when="step:4", hits=1) == {"breakpoint": 1, "step": -1}
+    assert story.ask("break", when="step:4", mark=True)["breakpoint"] == 2
+    assert story.ask("break", when="step:4", hits=2)["breakpoint"] == 3
+    story.ask("disable", breakpoint=1)
+    assert story.ask("break", when="step:4") == {"breakpoint": 1, "already": True, "step": -1}
+    assert [(each.id, each.enabled) for each in story.control.breakpoints.told] == [
+        (1, True),
+        (2, True),
+        (3, True),
+    ]
+    assert story.go_on().breakpoint == 1  # type: ignore[union-attr]
+    story.ask("unbreak", breakpoint=1)
+    assert story.ask("break", when="step:4") == {"breakpoint": 4, "step": 4}
 
 
 def test_a_contiguous_cache_stops_as_well() -> None:

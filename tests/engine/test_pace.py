@@ -97,7 +97,7 @@ def test_a_slowed_engine_steps_no_sooner_than_its_rate(monkeypatch: pytest.Monke
         ("break", {"when": "op:evict", "hits": 0}, "hits must be a whole number from 1 to"),
         ("break", {"when": "op:evict", "mark": 1}, "mark must be true or false, not 1"),
         ("unbreak", {}, "breakpoint must be the id of a breakpoint"),
-        ("unbreak", {"breakpoint": 4}, "there is no breakpoint 4, but none is set"),
+        ("unbreak", {"breakpoint": 4}, "there is no breakpoint 4: none is set"),
     ],
 )  # fmt: skip
 def test_what_can_not_be_is_refused_with_the_value(command: str, args: dict[str, Any], message: str) -> None:

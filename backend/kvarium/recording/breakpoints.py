@@ -51,7 +51,10 @@ def breakpoints_of(records: Iterable[Control | Note]) -> list[RecordedBreakpoint
         number = record.args.get("breakpoint")
         if record.error is not None or not isinstance(number, int):
             continue
-        if record.name == "break":
+        if record.name == "break" and number in found:
+            # It was set already: an engine sets no two that are the same.
+            found[number] = msgspec.structs.replace(found[number], enabled=True)
+        elif record.name == "break":
             when, hits = record.args.get("when"), record.args.get("hits")
             found[number] = RecordedBreakpoint(
                 id=number,

@@ -76,6 +76,14 @@ class Breakpoints:
 
     # -- set and removed --------------------------------------------------------------------------------------------
 
+    def same(self, predicate: Predicate, hits: int, mark: bool) -> Breakpoint | None:
+        """The one that was set with just these."""
+        wanted = (predicate.text, hits, mark)
+        return next(
+            (each for each in self._all.values() if (each.predicate.text, each.hits, each.mark) == wanted),
+            None,
+        )
+
     def add(self, predicate: Predicate, hits: int, mark: bool) -> Breakpoint:
         """Set one. Raises :class:`ValueError` where there are :data:`MOST`."""
         if len(self._all) >= MOST:
@@ -103,8 +111,10 @@ class Breakpoints:
     def _find(self, id: int) -> Breakpoint:
         found = self._all.get(id)
         if found is None:
-            known = ", ".join(map(str, self._all)) or "none is set"
-            raise ValueError(f"there is no breakpoint {id}, but {known}")
+            known = ", ".join(map(str, self._all))
+            raise ValueError(
+                f"there is no breakpoint {id}: {f'those that are set are {known}' if known else 'none is set'}"
+            )
         return found
 
     def _begin(self) -> None:
