@@ -165,7 +165,7 @@ def test_an_engine_that_does_not_answer_is_504_and_may_yet_carry_it_out(
     assert response.status_code == 504
     assert response.json()["detail"] == (
         "the engine did not answer 'hold' within 0.25 s, and may still carry it out: "
-        f"look first (`kvarium ctl {session} breaks`, or the page), before you ask again",
+        f"look first (`kvarium ctl {session} breaks`, or the page), before you ask again"
     )
 
 
