@@ -200,7 +200,9 @@ def taken(browser: Browser, address: str, view: View) -> None:
         # The list of sessions has none open, and is never ready in that sense.
         if page.locator(".landing").count() == 0:
             page.evaluate("window.kvarium.ready()")
-        # What is looked up beside the state: texts, lists, the whole timeline.
+        # What is looked up beside the state: rows of requests, texts, lists, the whole timeline.
+        if page.locator(".timeline").count() > 0:
+            until(page, "window.kvarium.shown('lanes').lanes?.isLoading !== true")
         page.wait_for_timeout(1500)
         picture(page, f"{view.name}{suffix}", view.part)
         page.close()

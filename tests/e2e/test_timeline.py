@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from kvarium_ledger import codec
 from kvarium_ledger.decisions import Scheduled
@@ -218,3 +218,27 @@ def test_a_and_b_are_marked_and_what_differs_between_them_is_the_fold_s(
     expect(panel).to_have_count(0)
     page.get_by_role("button", name="Take the marks away").click()
     until(page, "!location.search.includes('marks=')")
+
+
+def test_an_address_shows_the_same_steps_however_quick_the_page_is(
+    viewing: ServerProcess, recording: Recording, open_page: Pages
+) -> None:
+    """The steps lie around the place of the address, and not around one that the timeline had before it was there."""
+    address = f"{viewing.url}/?session={recording.session}&step=300"
+    window = "(({ series }) => [series.window.from, series.window.to])(window.kvarium.shown('series'))"
+    quick = open_page(address, 1280, 720)
+    ready(quick)
+    slow = open_page(viewing.url, 1280, 720)
+    held: list[Route] = []
+    slow.context.route(re.compile("/seek"), lambda route: held.append(route))
+    slow.goto(address)
+    # It is drawn before the view has its place: as much of it as there is room for, from the beginning.
+    until(slow, "window.kvarium?.shown('series').series != null")
+    becomes(slow, lambda: len(held) > 0, True)
+    for route in held:
+        route.continue_()
+    ready(slow)
+    becomes(slow, lambda: slow.evaluate(window), quick.evaluate(window))
+    first, past = slow.evaluate(window)
+    assert past - first < recording.steps
+    assert past == min(recording.steps, 300 + -(-(past - first) // 2))

@@ -11,6 +11,8 @@ const OVERVIEW_INTERVAL = 500;
 
 export class Timeline {
   private window = { from: 0, to: 1 };
+  /** Does the window lie around a place of the view's? One of before there is a state lies anywhere, as the page was quick. */
+  private isPlaced = false;
   /** Of which buckets, landmarks, lanes and overview the page has them. */
   private buckets = '';
   private listed = '';
@@ -106,7 +108,10 @@ export class Timeline {
     const at = session.navigator.goal?.step ?? session.fold.step;
     const follows = session.mode === 'follow' || at >= end - 1;
     const margin = steps / 20;
+    const isHeld = this.isPlaced;
+    this.isPlaced = session.fold.loaded;
     if (
+      isHeld &&
       !follows &&
       window.to - window.from === steps &&
       at > window.from + margin &&
