@@ -154,6 +154,18 @@ export function speakHere(next: Language): void {
   speak(next);
 }
 
+/** The sessions, once the server has told them: an address that names one waits for a server that does not answer. */
+function listed(): Promise<readonly SessionInfo[]> {
+  return new Promise((resolve) => {
+    const stop = effect(() => {
+      const told = listing.value;
+      if (told.state !== 'ready') return;
+      queueMicrotask(() => stop());
+      resolve(told.sessions);
+    });
+  });
+}
+
 async function restore(first: boolean): Promise<void> {
   restoring = true;
   try {
@@ -165,14 +177,16 @@ async function restore(first: boolean): Promise<void> {
     if (notAsked !== null) say(text.stage.wrongWish(notAsked), true);
     const open = current.peek();
     if (open === null || (!isEmbedded && open.id !== place.session)) {
-      const sessions = await loadSessions();
+      await loadSessions();
+      const sessions = await listed();
+      if (current.peek() !== open) return;
       const live =
         first && place.session === null ? sessions.find((each) => each.state === 'live') : undefined;
       const own = isEmbedded ? sessions[0] : undefined;
       const wanted: SessionInfo | undefined =
         own ?? sessions.find((each) => each.id === place.session) ?? live;
       if (wanted === undefined) {
-        if (listing.peek().state === 'ready') unknownSession.value = place.session;
+        unknownSession.value = place.session;
         if (first && place.session === null && !isEmbedded) awaitFirst();
         if (open !== null) closeSession();
         return;

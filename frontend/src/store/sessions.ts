@@ -139,6 +139,7 @@ export function openSession(info: SessionInfo, to: Destination | null): void {
   if (value.state === 'ready')
     for (const each of value.sessions) if (each.state === 'live') known.add(each.id);
   current.value = info;
+  openedAt = to;
   fileSize.value = null;
   unknownSession.value = null;
   openLedger({
@@ -149,6 +150,15 @@ export function openSession(info: SessionInfo, to: Destination | null): void {
     lastRecord: info.last_record ?? -1,
     wish: readWish(location.search),
   });
+}
+
+/** Where the open session was opened. */
+let openedAt: Destination | null = null;
+
+/** Once more, where it failed. */
+export function openAgain(): void {
+  const info = current.peek();
+  if (info !== null) openSession(info, openedAt);
 }
 
 /** The session that was open before the list was shown. */

@@ -7,6 +7,7 @@
  * Only a window of rows is here, around the place; the worker finds what lies beside it as the reader comes near.
  */
 
+import type { ComponentChild } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { clock, integer } from '../format';
 import { eventFilter } from '../store/eventFilter';
@@ -100,9 +101,25 @@ function EventLine({
 }
 
 /** What stands in the place of rows that are not here. */
+/** What could not be had, and the way to ask for it again. */
+function Fault({ fault }: { readonly fault: string }) {
+  const again = (): void => {
+    const wish = wantEvents.peek();
+    if (wish !== null) wantEvents.value = { ...wish };
+  };
+  return (
+    <>
+      {text.events.fault(fault)}{' '}
+      <button type="button" class="link" onClick={again}>
+        {text.sessions.retry}
+      </button>
+    </>
+  );
+}
+
 function Nothing({ list, where }: { list: ListingAnswer | null; where: Where | null }) {
-  const told = ((): string => {
-    if (list?.fault) return text.events.fault(list.fault);
+  const told = ((): ComponentChild => {
+    if (list?.fault) return <Fault fault={list.fault} />;
     if (where !== null && 'op' in where) return text.events.on(where.op);
     if (list === null) return '';
     if (!(list.begins && list.ends)) return text.events.searching(list.fromStep, list.toStep);
@@ -128,14 +145,9 @@ export function Events() {
   useEffect(() => {
     const at = where === null ? null : 'top' in where ? where.top : where;
     const wish = wantEvents.peek();
-    const isNear =
-      wish !== null &&
-      wish.filter === filter &&
-      wish.at !== null &&
-      at !== null &&
-      'record' in at &&
-      isInside(list, at);
-    if (isNear) return;
+    const isThere = at === null ? wish?.at === null : 'record' in at && isInside(list, at);
+    // A wish that is told again is a search that is begun again, where the one before failed.
+    if (wish !== null && wish.filter === filter && (at === null) === (wish.at === null) && isThere) return;
     wantEvents.value = { filter, at, before: WINDOW, after: WINDOW };
   }, [filter, where, list]);
   useEffect(
@@ -247,9 +259,11 @@ export function Events() {
           </div>
           {seen.length > 0 && list !== null && (list.looking || list.fault !== null) && (
             <p class="looking dim" role="status">
-              {list.fault === null
-                ? text.events.searching(list.fromStep, list.toStep)
-                : text.events.fault(list.fault)}
+              {list.fault === null ? (
+                text.events.searching(list.fromStep, list.toStep)
+              ) : (
+                <Fault fault={list.fault} />
+              )}
             </p>
           )}
           {where !== null && (

@@ -4,29 +4,41 @@ import { isEmbedded } from '../store/embedded';
 import { failure, hello, isLive, light, link, notice, position, status, tell } from '../store/ledger';
 import { remark } from '../store/remark';
 import { clearSelection } from '../store/selection';
-import { closeSession, dismissNewcomer, listing, newcomer, openSession } from '../store/sessions';
+import { closeSession, dismissNewcomer, listing, newcomer, openAgain, openSession } from '../store/sessions';
 import { text } from '../text';
 import { useLate } from './late';
 
 /** ms for which a place is loaded before it is said. */
 const LOADING_MS = 250;
 
+/** Did the step not come that the session was opened at? */
+function isNowhere(): boolean {
+  const { loaded, target } = position.value;
+  return !loaded && target === null && notice.value?.kind === 'notLoaded';
+}
+
 /** Opening, joining, loading, failed: over the panels, until there is a state. */
 export function Cover() {
-  if (failure.value !== null) {
+  const { loaded, lastStep, target } = position.value;
+  const fault = failure.value ?? (isNowhere() ? text.notice(notice.value!) : null);
+  if (fault !== null) {
     return (
       <div class="cover" role="alert">
         <p class="loud">{text.stage.failed}</p>
-        <p class="dim">{failure.value}</p>
+        <p class="dim">{fault}</p>
         {!isEmbedded && (
-          <button type="button" class="btn" onClick={closeSession}>
-            {text.stage.back}
-          </button>
+          <p class="ways">
+            <button type="button" class="btn" onClick={openAgain}>
+              {text.sessions.retry}
+            </button>
+            <button type="button" class="btn" onClick={closeSession}>
+              {text.stage.back}
+            </button>
+          </p>
         )}
       </div>
     );
   }
-  const { loaded, lastStep, target } = position.value;
   if (loaded) return null;
   const message =
     hello.value === null
@@ -35,7 +47,9 @@ export function Cover() {
         ? text.stage.joining
         : lastStep < 0
           ? text.stage.noState
-          : text.stage.seeking(target ?? lastStep);
+          : target === null
+            ? text.stage.opening
+            : text.stage.seeking(target);
   return (
     <div class="cover" role="status">
       {lastStep >= 0 || isLive.value ? <span class="spinner" aria-hidden="true" /> : null}
@@ -128,7 +142,7 @@ export function Banners() {
           </button>
         </div>
       )}
-      {notice.value !== null && (
+      {notice.value !== null && !isNowhere() && (
         <div class="banner warn" role="alert">
           <span>{text.notice(notice.value)}</span>
           <button type="button" class="btn" onClick={() => tell({ kind: 'dismiss' })}>
