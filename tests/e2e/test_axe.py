@@ -81,6 +81,7 @@ STATES: dict[str, Callable[[Page], None]] = {
     "tour": tour,
     "nothing selected": unselect,
     "why": why,
+    "findings": press("i", ".symptom >> nth=0"),
 }
 SMALL = ("session", "palette")
 
