@@ -15,6 +15,7 @@ import type { RequestAnswer } from '../worker/answers/request';
 import { lengthOf } from '../worker/answers/runs';
 import { Biography } from './Biography';
 import { Conversation } from './Conversation';
+import { Elsewhere } from './Elsewhere';
 import { KeysAndValues } from './KeysAndValues';
 import { RectangleFacts } from './RectangleFacts';
 import { Sampling } from './Sampling';
@@ -218,7 +219,9 @@ function Request({ answer }: { readonly answer: RequestAnswer }) {
               {answer.ending.message !== null && <span class="dim">: {answer.ending.message}</span>}
             </>
           ) : (
-            <span class="faint">{text.inspector.notThere}</span>
+            <span class="faint" role="status">
+              <Elsewhere filter={`owner:r${answer.request}`} said={text.inspector.notThere} />
+            </span>
           )}
         </dd>
         {answer.state !== null && answer.state !== 'running' && (
