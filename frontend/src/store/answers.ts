@@ -8,7 +8,7 @@
 
 import { text } from '../text';
 import { embeddedAnswer, embeddedNearest, isEmbedded } from './embedded';
-import { reasonIn } from './reason';
+import { readAnswer, reasonIn, whyNone } from './reason';
 import { apiUrl, current } from './sessions';
 
 export type Answered<T> =
@@ -43,8 +43,8 @@ export async function askFor<T>(link: string, signal?: AbortSignal): Promise<Ans
     const response = await fetch(address, signal === undefined ? {} : { signal });
     const said = await response.text();
     if (!response.ok) return failed(reasonIn(said, response.status), response.status);
-    return { state: 'told', answer: JSON.parse(said) as T };
-  } catch {
-    return failed(signal?.aborted ? text.why.ended : text.why.gone);
+    return { state: 'told', answer: readAnswer<T>(said) };
+  } catch (error) {
+    return failed(signal?.aborted ? text.why.ended : whyNone(error, text.why.gone));
   }
 }

@@ -11,6 +11,7 @@ import { ask, canControl } from './engine';
 import { filterOfSame, goToEvent, selectedEvent } from './eventSteps';
 import { renderNow } from './layout';
 import { findEvent, health, hitOf, link, position } from './ledger';
+import { answerOf, isObject, isText, orNull, reasonOf, whyNone } from './reason';
 import { say } from './remark';
 import { selection, selectRequest } from './selection';
 import { apiUrl, current } from './sessions';
@@ -29,31 +30,49 @@ export function whenOf(hit: Hit): string {
 // -- what is typed --------------------------------------------------------------------------------------------------------
 
 interface Fault {
-  readonly at: number;
+  /** null: it could not be checked. */
+  readonly at: number | null;
   readonly end: number;
   readonly message: string;
 }
 
 export const typedPredicate = signal('');
-/** What the server says of it: its reader is the engine's own. */
-export const predicateFault = signal<Fault | null>(null);
-let asking = 0;
+/** What was found of a predicate. */
+const checked = signal<{ readonly when: string; readonly fault: Fault | null } | null>(null);
+/** What the server says of what stands there: its reader is the engine's own. */
+export const predicateFault = computed(() =>
+  checked.value?.when === typedPredicate.value ? checked.value.fault : null,
+);
 
-/** Ask whether it can be read; the last question counts. */
+const isNumber = (value: unknown): boolean => typeof value === 'number';
+const isFault = (value: unknown): boolean => {
+  if (!isObject(value)) return false;
+  const { at, end, message } = value as Record<string, unknown>;
+  return isNumber(at) && isNumber(end) && isText(message);
+};
+
+/** Of a predicate that could not be checked: nothing is wrong at a character, so all of it is meant. */
+const unchecked = (when: string, why: string): Fault => ({
+  at: null,
+  end: when.length,
+  message: text.control.unchecked(why),
+});
+
+/** Ask whether it can be read; what can't be asked is told in its place. */
 async function check(when: string): Promise<Fault | null> {
-  const asked = ++asking;
-  if (when.trim() === '') {
-    predicateFault.value = null;
-    return null;
+  let fault: Fault | null = null;
+  if (when.trim() !== '') {
+    try {
+      const response = await fetch(apiUrl(`predicate?when=${encodeURIComponent(when)}`));
+      if (response.ok) {
+        fault = (await answerOf<{ fault: Fault | null }>(response, { fault: orNull(isFault) })).fault;
+      } else fault = unchecked(when, await reasonOf(response));
+    } catch (error) {
+      fault = unchecked(when, whyNone(error, text.scenarios.noAnswer));
+    }
   }
-  try {
-    const response = await fetch(apiUrl(`predicate?when=${encodeURIComponent(when)}`));
-    const { fault } = (await response.json()) as { fault: Fault | null };
-    if (asked === asking) predicateFault.value = fault;
-    return fault;
-  } catch {
-    return null;
-  }
+  checked.value = { when, fault };
+  return fault;
 }
 
 export function typePredicate(when: string): void {
@@ -117,8 +136,12 @@ async function asked(name: string, args: Record<string, unknown>): Promise<boole
 }
 
 export async function setBreakpoint(hits: number, mark: boolean): Promise<void> {
-  const when = typedPredicate.peek().trim();
-  if (when === '' || (await check(when)) !== null) return;
+  const typed = typedPredicate.peek();
+  const when = typed.trim();
+  if (when === '') return;
+  const fault = await check(typed);
+  // What could not be checked here is for the engine to say.
+  if (fault !== null && fault.at !== null) return;
   if (await asked('break', { when, hits, mark })) typePredicate('');
 }
 

@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { text } from '../text';
 import { arranged, type Order } from './arranged';
-import { reasonOf } from './reason';
+import { answerOf, isObject, reasonOf, whyNone } from './reason';
 import { say } from './remark';
 import { apiUrl, listing, loadSessions, type SessionInfo } from './sessions';
 
@@ -75,7 +75,7 @@ export async function loadSketches(): Promise<void> {
       const query = new URLSearchParams(part.map(({ id }) => ['session', id]));
       const response = await fetch(apiUrl(`sketches?${query}`));
       if (!response.ok) return;
-      const told = (await response.json()) as { sketches: Record<string, Sketch> };
+      const told = await answerOf<{ sketches: Record<string, Sketch> }>(response, { sketches: isObject });
       sketches.value = new Map([...sketches.peek(), ...Object.entries(told.sketches)]);
       for (const each of part) drawn.set(each.id, keyOf(each));
     }
@@ -96,10 +96,10 @@ async function change(method: string, path: string, body?: object): Promise<unkn
       headers: { 'x-kvarium-by': 'the page' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    if (response.ok) return await response.json();
+    if (response.ok) return await answerOf(response, {});
     say(await reasonOf(response), true);
-  } catch {
-    say(text.sessions.notChanged, true);
+  } catch (error) {
+    say(whyNone(error, text.sessions.notChanged), true);
   }
   return null;
 }

@@ -4,6 +4,7 @@ import { computed, effect, signal } from '@preact/signals';
 import type { Health } from '../ledger/generated/types';
 import { text } from '../text';
 import { health, hello, isLive, link, status } from './ledger';
+import { answerOf, isObject, reasonOf, whyNone } from './reason';
 import { say } from './remark';
 import { apiUrl, current } from './sessions';
 
@@ -67,11 +68,10 @@ export async function askOf<T>(
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name, args }),
     });
-    const body = (await response.json().catch(() => ({}))) as { detail?: unknown; result?: T };
-    if (response.ok) return { result: body.result as T };
-    return { error: typeof body.detail === 'string' ? body.detail : `status ${response.status}` };
-  } catch {
-    return { error: text.playground.noAnswer };
+    if (!response.ok) return { error: await reasonOf(response) };
+    return { result: (await answerOf<{ result: T }>(response, { result: isObject })).result };
+  } catch (error) {
+    return { error: whyNone(error, text.playground.noAnswer) };
   }
 }
 

@@ -5,7 +5,7 @@ import type { Hit } from '../ledger/generated/types';
 import { text } from '../text';
 import { askOf } from './engine';
 import { renderNow } from './layout';
-import { reasonOf } from './reason';
+import { answerOf, isArray, reasonOf, whyNone } from './reason';
 import { say } from './remark';
 import { apiUrl, current, listing, loadSessions, type SessionInfo } from './sessions';
 
@@ -41,10 +41,12 @@ async function asked(session: string): Promise<Recorded> {
   try {
     const response = await fetch(apiUrl(`sessions/${encodeURIComponent(session)}/breakpoints`));
     if (!response.ok) return { state: 'failed', why: await reasonOf(response) };
-    const { breakpoints } = (await response.json()) as { breakpoints: RecordedBreakpoint[] };
+    const { breakpoints } = await answerOf<{ breakpoints: RecordedBreakpoint[] }>(response, {
+      breakpoints: isArray,
+    });
     return { state: 'told', breakpoints };
-  } catch {
-    return { state: 'failed', why: text.scenarios.noAnswer };
+  } catch (error) {
+    return { state: 'failed', why: whyNone(error, text.scenarios.noAnswer) };
   }
 }
 

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import { text } from '../text';
 import { isEmbedded } from './embedded';
-import { reasonOf } from './reason';
+import { answerOf, isArray, isObject, isText, orNull, reasonOf, whyNone } from './reason';
 import { clearSelection } from './selection';
 import { apiUrl, loadSessions, openSession } from './sessions';
 
@@ -25,7 +25,12 @@ export async function loadProgramme(): Promise<void> {
   if (isEmbedded) return;
   try {
     const response = await fetch(apiUrl('scenarios'));
-    if (response.ok) programme.value = (await response.json()) as Programme;
+    if (response.ok)
+      programme.value = await answerOf<Programme>(response, {
+        scenarios: isArray,
+        why_not: orNull(isText),
+        running: orNull(isObject),
+      });
   } catch {
     // The server does not answer: the page says so where it matters.
   }
@@ -50,10 +55,11 @@ export async function startScenario(name: string): Promise<void> {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ name }),
     });
-    if (response.ok) await watch(((await response.json()) as { session: string }).session);
+    if (response.ok)
+      await watch((await answerOf<{ session: string }>(response, { session: isText })).session);
     else startError.value = await reasonOf(response);
-  } catch {
-    startError.value = text.scenarios.noAnswer;
+  } catch (error) {
+    startError.value = whyNone(error, text.scenarios.noAnswer);
   }
   starting.value = false;
   await loadProgramme();

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import type { Destination } from '../worker/place';
 import { embedded, isEmbedded } from './embedded';
 import { closeLedger, openLedger, position } from './ledger';
-import { reasonOf } from './reason';
+import { answerOf, isArray, reasonOf, whyNone } from './reason';
 import { clearSelection, type Selection, selection } from './selection';
 import { readWish } from './wish';
 
@@ -66,11 +66,11 @@ export async function loadSessions(): Promise<readonly SessionInfo[]> {
   try {
     const response = await fetch(apiUrl('sessions'));
     if (!response.ok) return failed(await reasonOf(response));
-    const { sessions } = (await response.json()) as { sessions: SessionInfo[] };
+    const { sessions } = await answerOf<{ sessions: SessionInfo[] }>(response, { sessions: isArray });
     listing.value = { state: 'ready', sessions };
     return sessions;
-  } catch {
-    return failed(null);
+  } catch (error) {
+    return failed(whyNone(error, null));
   }
 }
 
@@ -103,7 +103,7 @@ interface Health {
 /** The list anew, and the engine's state; opens the session that is awaited. */
 export async function refreshLanding(): Promise<void> {
   try {
-    const told = (await (await fetch(apiUrl('health'))).json()) as Health;
+    const told = await answerOf<Health>(await fetch(apiUrl('health')), {});
     engineState.value = told.engine ?? 'none';
     onlyRead.value = told.only_read ?? null;
     recordingFault.value =
@@ -123,7 +123,7 @@ export async function loadFileSize(): Promise<void> {
   if (open === null || isEmbedded) return;
   try {
     const response = await fetch(apiUrl(`sessions/${encodeURIComponent(open.id)}`));
-    const told = (await response.json()) as { file_bytes?: number };
+    const told = await answerOf<{ file_bytes?: number }>(response, {});
     if (current.peek()?.id === open.id) fileSize.value = told.file_bytes || null;
   } catch {
     // The server does not answer: the page says so where it matters.
@@ -205,7 +205,7 @@ export async function lookForNewcomer(): Promise<void> {
   try {
     const response = await fetch(apiUrl('sessions'));
     if (!response.ok) return;
-    const { sessions } = (await response.json()) as { sessions: SessionInfo[] };
+    const { sessions } = await answerOf<{ sessions: SessionInfo[] }>(response, { sessions: isArray });
     const live = sessions.filter((each) => each.state === 'live');
     const found = live.find((each) => each.id !== open.id && !known.has(each.id));
     for (const each of live) known.add(each.id);

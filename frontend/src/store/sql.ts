@@ -3,7 +3,7 @@
 import { effect, signal } from '@preact/signals';
 import { text } from '../text';
 import type { Value } from './csv';
-import { reasonIn } from './reason';
+import { isArray, isObject, readAnswer, reasonIn, whyNone } from './reason';
 import { apiUrl, current } from './sessions';
 
 export interface Guide {
@@ -77,15 +77,17 @@ function remember(sql: string): void {
   }
 }
 
+const GUIDE = { tables: isArray, questions: isArray, limits: isObject };
+const ROWS = { columns: isArray, types: isArray, rows: isArray };
+
 export async function loadGuide(): Promise<void> {
   if (guide.peek() !== null && typeof guide.peek() !== 'string') return;
   try {
     const response = await fetch(apiUrl('sql'));
-    guide.value = response.ok
-      ? ((await response.json()) as Guide)
-      : reasonIn(await response.text(), response.status);
-  } catch {
-    guide.value = text.sql.gone;
+    const said = await response.text();
+    guide.value = response.ok ? readAnswer<Guide>(said, GUIDE) : reasonIn(said, response.status);
+  } catch (error) {
+    guide.value = whyNone(error, text.sql.gone);
   }
 }
 
@@ -116,12 +118,13 @@ export async function run(): Promise<void> {
     });
     const said = await response.text();
     if (response.ok) {
+      const answer = readAnswer<Rows>(said, ROWS);
       sorting.value = null;
-      tell({ state: 'answered', sql, answer: JSON.parse(said) as Rows });
+      tell({ state: 'answered', sql, answer });
     } else fail(reasonIn(said, response.status), spotIn(said));
-  } catch {
+  } catch (error) {
     if (asked.signal.aborted) tell({ state: 'none' });
-    else fail(text.sql.gone);
+    else fail(whyNone(error, text.sql.gone));
   }
 }
 

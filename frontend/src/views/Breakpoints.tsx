@@ -24,6 +24,14 @@ import { OfferedField } from './OfferedField';
 const words = text.control;
 const NOTES: Readonly<Record<string, string>> = words.conditions;
 
+/** What is wrong, at its character; of what could not be checked only that. */
+function faultShown() {
+  const fault = predicateFault.value;
+  if (fault === null) return null;
+  const { at, end, message } = fault;
+  return at === null ? { at: 0, end, message } : { at, end, message: words.fault(at, message) };
+}
+
 function SetBreakpoint() {
   const [hits, setHits] = useState(1);
   const [mark, setMark] = useState(false);
@@ -39,14 +47,7 @@ function SetBreakpoint() {
       <OfferedField
         words={{ ...words, label: words.predicate }}
         typed={typedPredicate.value}
-        fault={
-          predicateFault.value === null
-            ? null
-            : {
-                ...predicateFault.value,
-                message: words.fault(predicateFault.value.at, predicateFault.value.message),
-              }
-        }
+        fault={faultShown()}
         complete={(typed, caret) => completePredicate(typed, caret, offeredNow())}
         note={({ kind, field, insert }) =>
           kind !== 'field' ? null : field === null ? (NOTES[insert] ?? null) : text.filter.fields[field]

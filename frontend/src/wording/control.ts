@@ -28,6 +28,7 @@ export const control = {
   predicate: 'Stop when',
   placeholder: 'op:evict owner:r17   usage>90%   waiting>2s   violation …',
   clear: 'Clear the predicate',
+  unchecked: (why: string) => `It could not be checked. ${why}`,
   fault: (at: number, why: string) => `At character ${at + 1}: ${why}`,
   offers: 'What may stand here',
   keys: '↑ ↓ choose · ↵ or ⇥ takes it · space: and · or · - excludes · ( )',

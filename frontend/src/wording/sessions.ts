@@ -193,6 +193,8 @@ export const stage = {
     `The address says “${said}”, which this page does not have; it is shown as if it did not say so`,
   wrongWish: (said: string) =>
     `The address asks for ${said}: text is none or full, and rate a number from 0.1 to 60. It is opened without it.`,
+  unreadable: (said: string) =>
+    `The server answered what this page can’t read: ${said === '' ? 'nothing' : `“${said}”`}. Is it of another version? Load the page again.`,
   dismiss: 'Dismiss',
   newcomer: (name: string) => `A new session is live${name === '' ? '.' : `: ${name}.`}`,
   openIt: 'Open it',

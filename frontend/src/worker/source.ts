@@ -99,8 +99,9 @@ export class ServerRequests implements Requests {
       throw new ServerError('the server does not answer', 0);
     }
     if (response.ok) return response;
-    const body = (await response.json().catch(() => ({}))) as { detail?: unknown };
-    const detail = typeof body.detail === 'string' ? body.detail : response.statusText;
+    // A null or a list is JSON too, and has no detail.
+    const body = (await response.json().catch(() => null)) as { detail?: unknown } | null;
+    const detail = typeof body?.detail === 'string' ? body.detail : response.statusText;
     throw new ServerError(detail || `status ${response.status}`, response.status);
   }
 
@@ -108,16 +109,31 @@ export class ServerRequests implements Requests {
     return new Uint8Array(await (await this.get(path, signal)).arrayBuffer());
   }
 
+  /** An object; where `list` is named, one with that list. */
+  private async json(path: string, list?: string): Promise<unknown> {
+    const said = await (await this.get(path)).text();
+    let told: unknown = null;
+    try {
+      told = JSON.parse(said);
+    } catch {
+      // It is no JSON, which is no object either.
+    }
+    const isRight = typeof told === 'object' && told !== null && !Array.isArray(told);
+    if (isRight && (list === undefined || Array.isArray((told as Record<string, unknown>)[list])))
+      return told;
+    throw new ServerError(`the server answered what this page can't read: ${said.trim().slice(0, 80)}`, 0);
+  }
+
   hello(): Promise<Uint8Array> {
     return this.bytes('hello');
   }
 
   async about(): Promise<SessionFacts> {
-    return (await (await this.get('')).json()) as SessionFacts;
+    return (await this.json('')) as SessionFacts;
   }
 
   async steps(): Promise<StepColumns> {
-    return (await (await this.get('steps')).json()) as StepColumns;
+    return (await this.json('steps')) as StepColumns;
   }
 
   async seek(
@@ -141,16 +157,16 @@ export class ServerRequests implements Requests {
   }
 
   async pieces(): Promise<{ pieces: Record<string, string>; indexed_record: number | null }> {
-    return (await (await this.get('pieces')).json()) as never;
+    return (await this.json('pieces')) as never;
   }
 
   async landmarks(kinds: readonly string[]): Promise<ToldLandmarks> {
     const query = kinds.map((kind) => `kind=${kind}`).join('&');
-    return (await (await this.get(`landmarks?${query}`)).json()) as ToldLandmarks;
+    return (await this.json(`landmarks?${query}`)) as ToldLandmarks;
   }
 
   async lanes(first: number, last: number): Promise<ToldLanes> {
-    return (await (await this.get(`lanes?first=${first}&last=${last}`)).json()) as ToldLanes;
+    return (await this.json(`lanes?first=${first}&last=${last}`)) as ToldLanes;
   }
 
   async careers({ from, to, count, at, offset, selected }: LanesQuery): Promise<ToldCareers> {
@@ -162,11 +178,11 @@ export class ServerRequests implements Requests {
       limit: String(count),
     });
     if (selected !== null) asked.set('request', String(selected));
-    return (await (await this.get(`careers?${asked}`)).json()) as ToldCareers;
+    return (await this.json(`careers?${asked}`)) as ToldCareers;
   }
 
   async requests(): Promise<readonly RequestTold[]> {
-    return ((await (await this.get('requests')).json()) as { requests: RequestTold[] }).requests;
+    return ((await this.json('requests', 'requests')) as { requests: RequestTold[] }).requests;
   }
 
   async events(query: EventQuery, memory: RequestMemory): Promise<EventPage> {
@@ -178,16 +194,16 @@ export class ServerRequests implements Requests {
       direction,
       limit: String(limit),
     });
-    return readPage((await (await this.get(`events?${asked}`)).json()) as ToldPage, memory);
+    return readPage((await this.json(`events?${asked}`, 'rows')) as ToldPage, memory);
   }
 
   async contents(ids: readonly number[]): Promise<RecordedContent[]> {
     const query = ids.map((id) => `content=${id}`).join('&');
-    return ((await (await this.get(`contents?${query}`)).json()) as { contents: never[] }).contents;
+    return ((await this.json(`contents?${query}`, 'contents')) as { contents: never[] }).contents;
   }
 
   async transcript(request: number): Promise<Told> {
-    return (await (await this.get(`requests/${request}/tokens`)).json()) as Told;
+    return (await this.json(`requests/${request}/tokens`)) as Told;
   }
 
   liveUrl(after: number | null, wish: Wish): string {

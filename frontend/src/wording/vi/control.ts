@@ -26,6 +26,7 @@ export const control: Whole<typeof english> = {
   predicate: 'Dừng khi',
   placeholder: 'op:evict owner:r17   usage>90%   waiting>2s   violation …',
   clear: 'Xóa điều kiện',
+  unchecked: (why) => `Chưa kiểm tra được. ${why}`,
   fault: (at, why) => `Ở ký tự ${at + 1}: ${why}`,
   offers: 'Có thể viết gì ở đây',
   keys: '↑ ↓ chọn · ↵ hoặc ⇥ lấy · dấu cách: và · or: hoặc · - loại trừ · ( )',

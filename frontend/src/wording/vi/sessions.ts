@@ -197,6 +197,8 @@ export const stage: Whole<typeof englishStage> = {
   wrongPart: (said) => `Địa chỉ có “${said}” mà trang này không có; trang hiện như thể địa chỉ không nói vậy`,
   wrongWish: (said) =>
     `Địa chỉ yêu cầu ${said}: text là none hoặc full, và rate là số từ 0.1 đến 60. Phiên được mở mà không theo yêu cầu đó.`,
+  unreadable: (said) =>
+    `Máy chủ trả lời điều mà trang này không đọc được: ${said === '' ? 'không có gì' : `“${said}”`}. Có phải nó thuộc phiên bản khác? Hãy tải lại trang.`,
   dismiss: 'Bỏ qua',
   newcomer: (name) => `Một phiên mới đang trực tiếp${name === '' ? '.' : `: ${name}.`}`,
   openIt: 'Mở phiên đó',
