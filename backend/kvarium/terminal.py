@@ -1,6 +1,7 @@
 """What the command line prints: columns of text, figures for people, a progress bar where somebody watches."""
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -108,11 +109,15 @@ def note_line(note: Row) -> str:
     return f"note {note['number']:6} {mark}at step {note['step']}{text}"
 
 
+LINE_SECONDS = 10.0
+"""Where a line tells of progress, one comes after so long."""
+
+
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error when that is a terminal; gives a function of (done, total)."""
+def progress_bar(what: str, lines: bool = False) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error when that is a terminal, else (``lines``) a line now and then; gives a function of (done, total)."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield _lines(what) if lines else lambda done, total: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -122,3 +127,15 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def _lines(what: str) -> Callable[[int, int], None]:
+    last = time.monotonic()
+
+    def progress(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_SECONDS:
+            last = time.monotonic()
+            print(f"{what}: {done:,} of {total:,}", file=sys.stderr, flush=True)
+
+    return progress

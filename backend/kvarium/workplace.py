@@ -11,6 +11,8 @@ import os
 import re
 import secrets
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -59,12 +61,36 @@ class Workplace:
 def workplace(parent: Path, prefix: str) -> Iterator[Path]:
     """A folder to make something in. Raises :class:`OSError` where there can be none."""
     place = Workplace(parent, prefix)
-    # A Ctrl-C at any moment from here on removes it: so it is made within.
+    # A Ctrl-C or SIGTERM at any moment from here on removes it: so it is made within.
+    with _ended_by_sigterm():
+        try:
+            place.make()
+            yield place.path
+        finally:
+            place.remove()
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """SIGTERM ends the program as Ctrl-C does, by an exception, unless it says itself what it does at one."""
+    ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if not ours:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _end)
     try:
-        place.make()
-        yield place.path
+        yield
     finally:
-        place.remove()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end(number: int, frame: object) -> None:
+    # Another one must not break off what this one cleans up.
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 def remove_abandoned(parent: Path, prefix: str) -> None:

@@ -7,17 +7,21 @@ import shutil
 import sqlite3
 import zlib
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pytest
 
+from kvarium import terminal
 from kvarium.errors import KvariumError, OutOfRangeError
 from kvarium.exchange import page_plan
-from kvarium.exchange.page import export_page
+from kvarium.exchange.page import export_page, template
 from kvarium.exchange.page_answers import Answers, derive_answers
 from kvarium.exchange.page_plan import Plan, plan_page
 from kvarium.recording.careers import MAX_ROWS, read_careers
+from kvarium.recording.chunks import open_frames
 from kvarium.recording.database import open_for_reading
+from kvarium.recording.index_rows import Row
 from kvarium.recording.reader import Reader
 from kvarium.recording.seek import Seeker
 from kvarium.why.answers import answer
@@ -153,15 +157,42 @@ def test_a_session_without_a_step_is_refused(server: RunningServer, db: Path, tm
     assert not place.exists()
 
 
+class Derived(NamedTuple):
+    """A few answers of each kind, which chunks were opened for them (and whether with text), and the progress that was told."""
+
+    reader: Reader
+    plan: Plan
+    answers: Answers
+    opened: list[tuple[int, bool]]
+    progress: list[tuple[int, int]]
+
+
 @pytest.fixture(scope="module")
-def answered(mixed: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Reader, dict[str, bytes], Plan]:
-    """A page with a few answers of each kind, of the last steps."""
+def derived(mixed: Path) -> Derived:
+    """Of a page of the last steps."""
     reader = Reader(open_for_reading(str(mixed)))
     plan = plan_page(reader, 1, int(reader.session(1)["last_step"]) - 60)
-    answers = derive_answers(reader, plan, 12, lambda done, total: None)
+    opened: list[tuple[int, bool]] = []
+    progress: list[tuple[int, int]] = []
+
+    def counted(row: Row, what: str, with_text: bool = True) -> list[bytes]:
+        opened.append((row["first"], with_text))
+        return open_frames(row, what, with_text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kvarium.recording.reader.open_frames", counted)
+        answers = derive_answers(reader, plan, 12, lambda *each: progress.append(each))
+    return Derived(reader, plan, answers, opened, progress)
+
+
+@pytest.fixture(scope="module")
+def answered(
+    derived: Derived, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Reader, dict[str, bytes], Plan]:
+    """A page with them."""
     place = tmp_path_factory.mktemp("answered") / "x.html"
-    export_page(reader, plan, place, lambda done, total: None, answers)
-    return reader, parts_of(place), plan
+    export_page(derived.reader, derived.plan, place, lambda done, total: None, derived.answers)
+    return derived.reader, parts_of(place), derived.plan
 
 
 def test_answers_in_a_page_are_those_of_the_module_by_their_links(
@@ -186,6 +217,34 @@ def test_answers_in_a_page_are_those_of_the_module_by_their_links(
     assert table["why/memory"] == table[f"why/memory?step={end}"]
     named = [each["link"] for one in table["findings"]["findings"] for each in one["evidence"]]
     assert {link for link in named if link is not None and link.startswith("why/")} <= set(table)
+
+
+def test_a_page_takes_about_as_much_as_was_said(mixed_reader: Reader, tmp_path: Path) -> None:
+    place = tmp_path / "x.html"
+    written(mixed_reader, place)
+    about = plan_page(mixed_reader, 1).about_bytes + len(template())
+    assert 0.8 < place.stat().st_size / about < 1.25
+
+
+def test_progress_is_told_in_lines_where_no_terminal_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(terminal, "LINE_SECONDS", 0.0)
+    with terminal.progress_bar("exporting", lines=True) as progress, terminal.progress_bar("verifying") as no:
+        progress(3, 2000)
+        no(1, 2)
+    assert capsys.readouterr().err == "exporting: 3 of 2,000\n"
+
+
+def test_answers_of_one_page_open_each_chunk_once(derived: Derived) -> None:
+    assert derived.answers.kinds["memory"].answered > 3
+    assert len(derived.opened) == len(set(derived.opened)) > 0
+
+
+def test_progress_of_answers_goes_on_to_the_end(derived: Derived) -> None:
+    told = derived.progress
+    assert told == sorted(told) and told[0][0] == 0 and told[-1][0] == told[-1][1]
+    assert len({total for _, total in told}) == 1
 
 
 def test_a_page_says_how_many_of_how_many_questions_it_answers(

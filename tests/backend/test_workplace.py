@@ -101,3 +101,29 @@ def test_a_folder_that_was_taken_before_it_was_locked_is_made_again(
     assert list(tmp_path.iterdir()) == [place.path]
     place.remove()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_takes_what_is_being_made_with_it(tmp_path: Path, number: int, status: int) -> None:
+    program = (
+        "import pathlib, sys, time\n"
+        "from kvarium.workplace import workplace\n"
+        "try:\n"
+        "    with workplace(pathlib.Path(sys.argv[1]), '.kvarium-') as outer, workplace(outer, 'copy-') as inner:\n"
+        "        (inner / 'half').write_text('made so far')\n"
+        "        print('there', flush=True)\n"
+        "        time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    sys.exit(130)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "there\n"
+            assert list(tmp_path.iterdir()) != []
+            process.send_signal(number)
+            assert process.wait(30) == status
+        finally:
+            process.kill()
+    assert list(tmp_path.iterdir()) == []

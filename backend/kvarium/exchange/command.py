@@ -95,7 +95,10 @@ def export(
     with reading_session(session, db) as (reader, number):
         place = output or Path(wanted.name(reader.session(number)))
         write = wanted.writer(say)
-        with written(place) as unfinished, terminal.progress_bar("exporting") as progress:
+        with (
+            written(place) as unfinished,
+            terminal.progress_bar("exporting", lines=format is Format.html) as progress,
+        ):
             write(reader, number, unfinished, progress)
     say(f"{place}: {terminal.size(_size(place))}")
 

@@ -102,14 +102,15 @@ def _file_writer(strip: "Strip | None") -> Writer:
 def _page_writer(wanted: Wanted, tell: Callable[[str], None]) -> Writer:
     from kvarium import terminal
     from kvarium.exchange import page_answers
-    from kvarium.exchange.page import export_page
+    from kvarium.exchange.page import export_page, template
     from kvarium.exchange.page_plan import at_rest, plan_page
 
     def write(reader: "Reader", session: int, path: Path, progress: Progress) -> None:
         with at_rest(reader, session, path.parent) as (found, number):
             plan = plan_page(found, number, wanted.from_step, wanted.to_step)
-            tell(f"the page will take about {terminal.size(plan.about_bytes)}")
+            about = terminal.size(len(template()) + plan.about_bytes)
             most = page_answers.DEFAULT if wanted.answers is None else wanted.answers
+            tell(f"the page will take about {about}" + (", and its answers to why" if most else ""))
             answers = page_answers.derive_answers(found, plan, most, progress)
             tell(answers.told())
             export_page(found, plan, path, progress, answers)

@@ -128,10 +128,12 @@ class _Deriving:
         ]
         evictions = self._evictions(self._most - len(chosen), named)
         total = len(chosen) + len(evictions)
-        for done, questions in enumerate(chosen, 1):
-            self._one(questions)
+        for done, questions in enumerate(chosen):
             progress(done, total)
-        self._together(evictions)
+            self._one(questions)
+        self._together(
+            evictions, lambda read, of: progress(len(chosen) + len(evictions) * read // max(1, of), total)
+        )
         progress(total, total)
         return self._answers
 
@@ -140,9 +142,9 @@ class _Deriving:
         with contextlib.suppress(OutOfRangeError, DamagedRecordingError):
             self._answers.put(kind, answer(self._past, questions[0]), *questions)
 
-    def _together(self, ops: Sequence[int]) -> None:
+    def _together(self, ops: Sequence[int], progress: Progress) -> None:
         with contextlib.suppress(DamagedRecordingError):
-            found = why_evicted_each(self._past, ops, lambda done, total: None)
+            found = why_evicted_each(self._past, ops, progress)
             for op in ops:
                 if op in found:
                     self._answers.put("evicted", found[op], Evicted(op=op))

@@ -33,6 +33,9 @@ MOST_BYTES = 512 << 20
 _GROWTH = 1.25 * 4 / 3
 """A stored byte takes about so many in the page: zlib packs less tightly than zstd, and base64 has 4 characters for 3 bytes."""
 
+_PACKED = 0.3 * 4 / 3
+"""A byte of a frame takes no more there: a live engine's small chunks are stored less tightly than the page's large parts."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -56,6 +59,7 @@ class Plan:
     part: Part | None
     base: Keyframe | None
     about_bytes: int
+    """About so many it will take, beside the page itself and the answers."""
 
 
 @contextmanager
@@ -99,7 +103,7 @@ def plan_page(reader: Reader, session: int, from_step: int | None = None, to_ste
         first = reader.records_of_step(session, from_step)[0]
         base = _state_before(reader, session, int(row["num_blocks"]), first)
     part = Part(begin, end, last_step) if base is not None or end < last_step else None
-    about = int(_stored_bytes(reader, session, first, last) * _GROWTH)
+    about = _about_bytes(reader, session, first, last)
     if about > MOST_BYTES:
         fits = max(1, (end - begin + 1) * 3 * MOST_BYTES // (4 * about))
         raise InvalidValueError(
@@ -116,22 +120,24 @@ def _first_step(reader: Reader, session: int) -> int:
     return 0 if found is None else int(found)
 
 
-def _stored_bytes(reader: Reader, session: int, first: int, last: int) -> int:
-    """About how many bytes are stored of the records ``first`` to ``last``, their keyframes among them."""
+def _about_bytes(reader: Reader, session: int, first: int, last: int) -> int:
+    """About how many bytes the records ``first`` to ``last`` take in a page, their keyframes among them."""
     chunk, keyframe = tables.chunk.c, tables.keyframe.c
-    chunks = sa.select(chunk.first, chunk.last, sa.func.length(chunk.data)).where(
+    chunks = sa.select(chunk.first, chunk.last, sa.func.length(chunk.data), chunk.bytes).where(
         chunk.session == session, chunk.last >= first, chunk.first <= last
     )
-    keyframes = sa.select(sa.func.sum(sa.func.length(keyframe.data))).where(
+    keyframes = sa.select(sa.func.length(keyframe.data), keyframe.bytes).where(
         keyframe.session == session, keyframe.record >= first, keyframe.record < last
     )
+    stored = told = 0
     with reader.database.engine.connect() as connection:
-        size = int(value_of(connection, keyframes) or 0)
-        for begin, end, stored in rows_of(connection, chunks):
+        for data, size in rows_of(connection, keyframes):
+            stored, told = stored + data, told + size
+        for begin, end, data, size in rows_of(connection, chunks):
             # Of a chunk at an end of the part only some records are taken.
-            taken = min(last, end) - max(first, begin) + 1
-            size += stored * taken // max(end - begin + 1, 1)
-    return size
+            taken, of = min(last, end) - max(first, begin) + 1, max(end - begin + 1, 1)
+            stored, told = stored + data * taken // of, told + size * taken // of
+    return int(min(stored * _GROWTH, told * _PACKED))
 
 
 def _state_before(reader: Reader, session: int, num_blocks: int, record: int) -> Keyframe:

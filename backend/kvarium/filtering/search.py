@@ -9,9 +9,7 @@ A chunk is passed over only where nothing in it can be wanted; one with a gap ne
 block's generation: of a chunk those are known from the state before it, as a seek gives it.
 """
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple
 
@@ -27,7 +25,9 @@ from kvarium.filtering.rows import decision_row, gap_row, operation_row
 from kvarium.filtering.sheet import Decided, Owners, Place, Sheet, decode_step
 from kvarium.heads import stored_head
 from kvarium.recording import tables
+from kvarium.recording.fast_forward import join_operations
 from kvarium.recording.index_rows import Row
+from kvarium.recording.kept import Kept
 from kvarium.recording.reader import Reader, chunk_name
 from kvarium.recording.row_types import dicts_of, rows_of
 from kvarium.recording.seek import Seeker
@@ -40,8 +40,8 @@ from kvarium_ledger.records import Gap, Keyframe
 
 Direction = Literal["later", "earlier"]
 
-_SHEETS: Final = 12
-"""So many sheets are kept: of a chunk of 2 MB each takes some 3."""
+_KEPT_BYTES: Final = 36 << 20
+"""Sheets of about so many bytes are kept. A live engine's chunks are small, and each is looked at for question after question."""
 
 _PORTION: Final = 64
 
@@ -62,10 +62,9 @@ class Searcher:
     def __init__(self, reader: Reader, seeker: Seeker) -> None:
         self._reader = reader
         self._seeker = seeker
-        self._lock = threading.Lock()
         self._sets = BlockSets()
-        self._sheets: OrderedDict[tuple[int, int, int], Sheet] = OrderedDict()
-        self._knowns: OrderedDict[tuple[int, int, int], Known] = OrderedDict()
+        self._sheets: Kept[tuple[int, int, int], Sheet] = Kept(_KEPT_BYTES)
+        self._knowns: Kept[tuple[int, int, int], Known] = Kept(_KEPT_BYTES)
         self._hashes: dict[int, HashWalk] = {}
 
     def search(
@@ -205,11 +204,9 @@ class Searcher:
     def _sheet(self, session: int, chunk: Row) -> Sheet | None:
         """A chunk's events; None: it was removed meanwhile."""
         key = (session, chunk["first"], chunk["checksum"])
-        with self._lock:
-            found = self._sheets.get(key)
-            if found is not None:
-                self._sheets.move_to_end(key)
-                return found
+        found = self._sheets.get(key)
+        if found is not None:
+            return found
         columns = tables.columns_of(tables.chunk, self._reader.database.format)
         query = sa.select(*columns).where(
             tables.chunk.c.session == session, tables.chunk.c.first == chunk["first"]
@@ -219,21 +216,16 @@ class Searcher:
         if not rows:
             return None
         sheet = Sheet(self._reader.open_chunk(rows[0], with_text=False), chunk_name(rows[0]))
-        with self._lock:
-            self._sheets[key] = sheet
-            while len(self._sheets) > _SHEETS:
-                self._sheets.popitem(last=False)
+        self._sheets.put(key, sheet, sheet.bytes)
         return sheet
 
     # -- what is known from the state before --------------------------------------------------------------------------
 
     def _known(self, session: int, chunk: Row, sheet: Sheet) -> Known:
         key = (session, chunk["first"], chunk["checksum"])
-        with self._lock:
-            found = self._knowns.get(key)
-            if found is not None:
-                self._knowns.move_to_end(key)
-                return found
+        found = self._knowns.get(key)
+        if found is not None:
+            return found
         owners = Owners()
         blocks = np.unique(np.concatenate((sheet.columns.block, sheet.columns.source)))
         base = self._before(session, chunk["first"], owners, blocks)
@@ -245,10 +237,7 @@ class Searcher:
         if base is not None:
             generations = generations_of(sheet, blocks, base)
         known = Known(sheet, owners.of(sheet.columns.sequence), generations)
-        with self._lock:
-            self._knowns[key] = known
-            while len(self._knowns) > _SHEETS:
-                self._knowns.popitem(last=False)
+        self._knowns.put(key, known, sheet.bytes)
         return known
 
     def _before(self, session: int, record: int, owners: Owners, blocks: np.ndarray) -> np.ndarray | None:
@@ -280,14 +269,14 @@ class Searcher:
             if generation is None
             else generation[blocks].astype(np.int64)
         )
-        for step in steps:
-            columns = OperationColumns.decode(step.operations)
-            born = columns.block[columns.mask(Operation.allocate, Operation.copy)]
-            place = np.searchsorted(blocks, born)
-            inside = place < len(blocks)
-            same = np.zeros(len(born), dtype=bool)
-            same[inside] = blocks[place[inside]] == born[inside]
-            np.add.at(base, place[same], 1)
+        # All at once: a live engine's chunks are so many and so small that a step takes longer than its operations.
+        columns = OperationColumns.decode(join_operations([step.operations for step in steps]))
+        born = columns.block[columns.mask(Operation.allocate, Operation.copy)]
+        place = np.searchsorted(blocks, born)
+        inside = place < len(blocks)
+        same = np.zeros(len(born), dtype=bool)
+        same[inside] = blocks[place[inside]] == born[inside]
+        np.add.at(base, place[same], 1)
         return base
 
     # -- requests -----------------------------------------------------------------------------------------------------

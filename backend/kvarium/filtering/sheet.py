@@ -115,6 +115,12 @@ class Sheet:
         self._which = np.repeat(np.arange(len(counts)), counts)
         """``[operations]``: which of the steps each is of."""
 
+    @property
+    def bytes(self) -> int:
+        """About how much memory it takes, all that is made of it on demand included."""
+        decisions = sum(len(step.decisions) for step in self.steps)
+        return 100 * len(self.columns) + 1000 * len(self.steps) + 500 * decisions + 5000
+
     def _of_steps(self, values: list[int]) -> np.ndarray:
         return np.array(values, dtype=np.int64)[self._which]
 

@@ -4,7 +4,7 @@ Reads are snapshots and take no lock that a writer would wait for.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
 
@@ -15,8 +15,19 @@ from kvarium.recording.catalogue import Catalogue, requests_of
 from kvarium.recording.chunks import decompress, open_frames
 from kvarium.recording.database import Database
 from kvarium.recording.index_rows import STEP_COLUMNS, Row
+from kvarium.recording.kept import Kept
 from kvarium.recording.row_types import dicts_of, first_of, rows_of, value_of
 from kvarium_ledger import codec
+
+_KEPT_BYTES: Final = 16 << 20
+"""Of chunks that were opened so much is kept. A live engine's are small, some each second, and each is asked for again and again."""
+
+_FRAME_BYTES: Final = 400
+"""What a frame takes in memory beside its bytes."""
+
+_ROWS_BYTES: Final = 1 << 20
+_ROWS: Final = 64
+"""So many rows of chunks are read at once, of about so many bytes at most: reading one costs as much as opening a small chunk."""
 
 
 class Frame(NamedTuple):
@@ -39,13 +50,17 @@ def chunk_name(row: Row) -> str:
     return f"the chunk of records {row['first']} to {row['last']}"
 
 
+def _bytes_of(row: Row) -> int:
+    """Stored bytes of a chunk's row, whatever stands there."""
+    return len(row["data"]) if isinstance(row["data"], bytes) else 0
+
+
 class Reader(Catalogue):
     """Reads the recording ``database``: its sessions, and of each what was recorded."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._opened: tuple[object, list[Frame]] | None = None
-        """The chunk that was opened last: who looks for a step wants its frames next."""
+        self._opened: Kept[tuple[Any, ...], tuple[Row, list[Frame]]] = Kept(_KEPT_BYTES)
 
     # -- frames -----------------------------------------------------------------------------------------------------
 
@@ -71,7 +86,7 @@ class Reader(Catalogue):
                 yield frame
 
     def chunk_rows(self, session: int, after: int = -1) -> Iterator[Row]:
-        """The rows of chunks that hold records after ``after``, in order, one read at a time."""
+        """The rows of chunks that hold records after ``after``, in order; at first one is read, then some at a time."""
         columns = tables.chunk.c
         within = (
             sa.select(columns.first, columns.last)
@@ -82,27 +97,33 @@ class Reader(Catalogue):
         with self.database.engine.connect() as connection:
             holding = first_of(connection, within)
         begin = holding[0] if holding is not None and holding[1] > after else after + 1
+        portion = 1
         while True:
             query = (
                 sa.select(*tables.columns_of(tables.chunk, self.database.format))
                 .where(columns.session == session, columns.first >= begin)
                 .order_by(columns.first)
-                .limit(1)
+                .limit(portion)
             )
             with self.database.engine.connect() as connection:
                 rows = dicts_of(connection, query)
-            if not rows:
+            for row in rows:
+                if row["first"] < begin:
+                    continue  # a damaged row before it claims these records
+                yield row
+                # However damaged the row is, it must not be read again.
+                begin = max(row["first"], row["last"]) + 1
+            if len(rows) < portion:
                 return
-            (row,) = rows
-            yield row
-            # However damaged the row is, it must not be read again.
-            begin = max(row["first"], row["last"]) + 1
+            largest = max(_bytes_of(row) for row in rows)
+            portion = max(1, min(2 * portion, _ROWS, _ROWS_BYTES // max(1, largest)))
 
     def open_chunk(self, row: Row, with_text: bool = True) -> list[Frame]:
         """The frames of a chunk. Raises :class:`DamagedRecordingError` when it is not what was written."""
-        key = (row["session"], row["first"], row["records"], row["checksum"], row["data"])
-        opened = self._opened
-        if with_text and opened is not None and opened[0] == key:
+        key = (row["session"], row["first"], with_text)
+        opened = self._opened.get(key)
+        if opened is not None and opened[0] == row:
+            # Of the same row, its bytes among it, the same frames come.
             return opened[1]
         what = chunk_name(row)
         try:
@@ -111,12 +132,12 @@ class Reader(Catalogue):
             raise DamagedRecordingError(f"{what}: {error}") from None
         if any(frame.head.record is None for frame in frames):
             raise DamagedRecordingError(f"{what}: it holds something that is no record")
-        if not with_text:
-            return frames
-        ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
-        if ends != (row["first"], row["last"], row["records"]):
-            raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")
-        self._opened = key, frames
+        if with_text:
+            ends = (frames[0].head.record, frames[-1].head.record, len(frames)) if frames else (None, None, 0)
+            if ends != (row["first"], row["last"], row["records"]):
+                raise DamagedRecordingError(f"{what}: it holds {ends[2]} records, {ends[0]} to {ends[1]}")
+        size = sum(len(frame.bytes) + _FRAME_BYTES for frame in frames)
+        self._opened.put(key, (row, frames), _bytes_of(row) + size)
         return frames
 
     def frames_after(self, session: int, after: int, limit_bytes: int) -> list[bytes]:
