@@ -11,6 +11,7 @@ import pytest
 from kvarium.findings.answer import Finding, Findings
 from kvarium.findings.sweep import WATCHES, Sweep
 from kvarium.findings.telling import lines
+from kvarium.findings.watch import pool_option
 from kvarium.why.questions import Evicted, FindingsIn, MissedAt, PreemptedAt, WaitsAt
 from kvarium_engine.memory.extra_keys import ExtraKeys
 from kvarium_ledger import codec
@@ -73,13 +74,46 @@ def test_requests_that_no_pool_of_this_size_holds_are_out_of_memory(server: Runn
     turn(engine, 20, "fits")
     engine.submit(64, max_tokens=64, name="never fits")
     engine.step(1)
-    found = findings(server, engine, config={"gpu_memory_utilization": 0.9})
+    card = {"runner": "torch", "device": "cuda:0 H200"}
+    found = findings(server, engine, config={"gpu_memory_utilization": 0.9}, **card)
     finding = one(found, "out_of_memory")
     assert finding.fault == "out of memory at gpu_memory_utilization"
     assert (finding.measured["refused"], finding.measured["needs"], finding.measured["pool"]) == (1, 8, 6)
+    names = [each.name for each in finding.settings]
     assert next((each.name, each.now) for each in finding.settings) == ("gpu_memory_utilization", 0.9)
+    assert names[1:] == ["num_gpu_blocks_override", "max_model_len", "kv_cache_dtype"]
+    # A number of blocks is given: no share of a memory changes it, nor how many tokens that would hold.
+    found = findings(server, engine, config={"num_gpu_blocks_override": 6}, **card)
+    settings = one(found, "out_of_memory").settings
+    assert [(each.name, each.now) for each in settings] == [
+        ("num_gpu_blocks_override", 6),
+        ("max_model_len", None),
+    ]
     [evidence] = finding.evidence
     assert evidence.who is not None and evidence.who.name == "never fits"
+
+
+@pytest.mark.parametrize(
+    ("config", "device", "runner", "option"),
+    [
+        ({"num_gpu_blocks_override": 96}, "cpu", "torch", ("num_gpu_blocks_override", 96)),
+        ({"num_gpu_blocks_override": 96, "gpu_memory_utilization": 0.9}, "cuda", "vllm", (
+            "num_gpu_blocks_override", 96,
+        )),
+        ({"gpu_memory_utilization": 0.9, "memory_kv_cache_bytes": 7}, "cuda", "torch", (
+            "gpu_memory_utilization", 0.9,
+        )),
+        ({"memory_kv_cache_bytes": 7}, "cuda", "torch", ("kv_cache_memory_bytes", 7)),
+        ({"memory_kv_cache_bytes": 7}, "cpu", "torch", ("kv_cache_memory_bytes", 7)),
+        ({"gpu_memory_utilization": 0.9}, "cpu", "vllm", ("kv_cache_memory_bytes", None)),
+        ({"gpu_memory_utilization": None}, "cpu", "null", ("num_gpu_blocks_override", None)),
+        ({}, "cuda", "vllm", ("gpu_memory_utilization", None)),
+    ],
+)  # fmt: skip
+def test_a_larger_pool_is_advised_by_the_option_that_sizes_it(
+    config: dict[str, object], device: str, runner: str, option: tuple[str, object]
+) -> None:
+    assert pool_option(config, device, runner) == option
 
 
 def test_a_request_that_ends_as_the_pool_is_full_with_it_alone_is_out_of_memory(

@@ -222,15 +222,17 @@ class CommonPrefix(Watch):
 
     def _settings(self, reason: str) -> Iterable[Setting]:
         if reason == "off":
+            if self.past.config.get("memory_backend") == "contiguous":
+                yield self.setting("memory_backend", "paged: contiguous memory can share no block")
             yield self.setting("enable_prefix_caching", "true")
         elif reason == "short":
             yield self.setting("block_size", "smaller blocks, or put what differs behind what is common")
         elif reason == "other_key":
             yield self.setting("cache_salt", "one for all who may share a prefix")
         else:
-            yield self.setting("gpu_memory_utilization", "a larger pool keeps it until the next one comes")
-            yield self.setting(
-                "max_num_seqs", "or fewer sequences at once, which leave more of the pool to the cache"
+            yield self.pool("a larger pool keeps it until the next one comes")
+            yield from self.fewer_sequences(
+                "or fewer sequences at once, which leave more of the pool to the cache"
             )
 
 

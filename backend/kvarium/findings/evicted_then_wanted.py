@@ -75,10 +75,8 @@ class EvictedThenWanted(Watch):
                 },
                 thresholds=self.thresholds,
                 settings=[
-                    self.setting("gpu_memory_utilization", "a larger pool keeps them longer"),
-                    self.setting(
-                        "max_num_seqs", "or fewer sequences at once, which leave more of it to the cache"
-                    ),
+                    self.pool("a larger pool keeps them longer"),
+                    *self.fewer_sequences("or fewer sequences at once, which leave more of it to the cache"),
                 ],
                 evidence=[each for _, each in self._evidence],
                 in_all=self._again,

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from kvarium.findings.answer import Evidence, Finding
+from kvarium.findings.answer import Evidence, Finding, Setting
 from kvarium.findings.blocks import Blocks, Changes
 from kvarium.findings.contents import Contents
 from kvarium.findings.part import Part, moment
@@ -166,17 +166,23 @@ class HeadOfLine(Watch):
                 told=told,
                 measured={"times": self._count, "steps": self._steps},
                 thresholds=self.thresholds,
-                settings=[
-                    self.setting(
-                        "max_num_batched_tokens",
-                        "a smaller chunk: a long prompt then begins with fewer blocks",
-                    ),
-                    self.setting(
-                        "scheduling_policy", "or priority, with the short ones before the long ones"
-                    ),
-                    self.setting("gpu_memory_utilization", "or a larger pool"),
-                ],
+                settings=self._settings(),
                 evidence=[each for _, each in self._evidence],
                 in_all=self._count,
             )
         ]
+
+    def _settings(self) -> list[Setting]:
+        config, settings = self.past.config, []
+        if config.get("memory_backend") != "contiguous":
+            settings.append(
+                self.setting(
+                    "max_num_batched_tokens",
+                    "a smaller chunk: a long prompt then begins with fewer blocks",
+                )
+            )
+        if config.get("scheduling_policy") != "priority":
+            settings.append(
+                self.setting("scheduling_policy", "or priority, with the short ones before the long ones")
+            )
+        return [*settings, self.pool("or a larger pool")]

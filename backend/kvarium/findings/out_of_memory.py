@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar
 
-from kvarium.findings.answer import Evidence, Finding
+from kvarium.findings.answer import Evidence, Finding, Setting
 from kvarium.findings.blocks import Blocks
 from kvarium.findings.contents import Contents
 from kvarium.findings.part import moment
@@ -69,16 +69,6 @@ class OutOfMemory(Watch):
         if not requests:
             return []
         pool = self.past.num_blocks
-        settings = [
-            self.setting("gpu_memory_utilization", "more of the card for the engine, and so a larger pool"),
-            self.setting("num_gpu_blocks_override", "or a pool of more blocks outright"),
-            self.setting("max_model_len", "or shorter requests"),
-            self.setting("kv_cache_dtype", "or fp8, which holds twice as many tokens"),
-        ]
-        if self._failed:
-            settings[0] = self.setting(
-                "gpu_memory_utilization", "less of it: the forward itself had no memory beside the pool"
-            )
         told = []
         if self._refused:
             told.append(
@@ -102,8 +92,23 @@ class OutOfMemory(Watch):
                     "pool": pool,
                 },
                 thresholds=self.thresholds,
-                settings=settings,
+                settings=self._settings(),
                 evidence=self._evidence,
                 in_all=requests,
             )
         ]
+
+    def _settings(self) -> list[Setting]:
+        if self._failed:
+            settings = [self.pool("a smaller pool: the forward itself had no memory beside it")]
+        else:
+            settings = [self.pool("more of it, and so a larger pool")]
+        by_memory = settings[0].name != "num_gpu_blocks_override"
+        if by_memory and not self._failed:
+            settings.append(self.setting("num_gpu_blocks_override", "or a pool of more blocks outright"))
+        settings.append(self.setting("max_model_len", "or shorter requests"))
+        if by_memory and "fp8" not in str(self.past.config.get("kv_cache_dtype")):
+            settings.append(
+                self.setting("kv_cache_dtype", "or fp8: a byte a number, and more tokens in the same memory")
+            )
+        return settings

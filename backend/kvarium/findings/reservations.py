@@ -78,7 +78,11 @@ class Reservations(Watch):
                 thresholds=self.thresholds,
                 settings=[
                     self.setting("memory_backend", "paged: a block when one is needed"),
-                    self.setting("reserve", "or exact, where lengths are known"),
+                    *(
+                        []
+                        if self.past.config.get("reserve") == "exact"
+                        else [self.setting("reserve", "or exact, where lengths are known")]
+                    ),
                 ],
                 evidence=[each for _, each in self._evidence],
                 in_all=self._ended,

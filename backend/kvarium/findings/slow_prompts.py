@@ -152,7 +152,7 @@ class SlowPrompts(Watch):
                         "max_num_batched_tokens",
                         "more tokens a step: what decodes leave is the prompts' chunk",
                     ),
-                    self.setting("max_num_seqs", "or fewer sequences that decode beside them"),
+                    *self.fewer_sequences("or fewer sequences that decode beside them"),
                 ],
                 evidence=[each for _, each in self._evidence],
                 in_all=self._count,

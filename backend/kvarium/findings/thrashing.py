@@ -148,8 +148,8 @@ class Thrashing(Watch):
                 },
                 thresholds=self.thresholds,
                 settings=[
-                    self.setting("max_num_seqs", "fewer sequences at once: each that runs needs its blocks"),
-                    self.setting("gpu_memory_utilization", "or a larger pool"),
+                    *self.fewer_sequences("fewer sequences at once: each that runs needs its blocks"),
+                    self.pool("or a larger pool"),
                 ],
                 evidence=[each for _, each in sorted(self._evidence, key=lambda kept: -kept[0])],
                 in_all=self._count,

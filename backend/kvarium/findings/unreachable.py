@@ -98,7 +98,9 @@ class Unreachable(Watch):
                 measured={"blocks": lost, "cached": free, "share_of_cached": round(share, 3)},
                 thresholds=self.thresholds,
                 settings=[
-                    self.setting(
+                    self.pool("a larger pool, which evicts less of a chain")
+                    if self.past.config.get("free_order") == "lru"
+                    else self.setting(
                         "free_order", "lru: a chain is then freed tail first, and loses its tail first"
                     )
                 ],

@@ -50,3 +50,30 @@ class Watch:
     def setting(self, name: str, advice: str) -> Setting:
         """An option with the value that this recording tells."""
         return Setting(name=name, now=self.past.config.get(name), advice=advice)
+
+    def pool(self, advice: str) -> Setting:
+        """The option that sizes the pool of this engine, with its value."""
+        name, now = pool_option(self.past.config, str(self.past.row["device"]), str(self.past.row["runner"]))
+        return Setting(name=name, now=now, advice=advice)
+
+    def fewer_sequences(self, advice: str) -> list[Setting]:
+        """``max_num_seqs``, where it can be less than it is."""
+        return [] if self.past.config.get("max_num_seqs") == 1 else [self.setting("max_num_seqs", advice)]
+
+
+def pool_option(config: dict[str, Any], device: str, runner: str) -> tuple[str, Any]:
+    """Which option sizes the pool of an engine, and its value: another one would change nothing there.
+
+    A number of blocks goes before all else; a share of the card's memory needs a card, and keys and values that take memory
+    a runner with a model.
+    """
+    blocks = config.get("num_gpu_blocks_override")
+    if blocks is not None or runner == "null":
+        return "num_gpu_blocks_override", blocks
+    share = config.get("gpu_memory_utilization")
+    if device != "cpu" and share is not None:
+        return "gpu_memory_utilization", share
+    memory = config.get("kv_cache_memory_bytes", config.get("memory_kv_cache_bytes"))
+    if device == "cpu" or memory is not None:
+        return "kv_cache_memory_bytes", memory
+    return "gpu_memory_utilization", None

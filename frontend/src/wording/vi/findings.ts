@@ -87,39 +87,46 @@ const EVIDENCE: Readonly<Record<string, Said>> = {
 const LARGER = 'pool lớn hơn thì giữ được lâu hơn';
 const FEWER = 'hoặc ít chuỗi cùng lúc hơn, để pool còn chỗ cho cache';
 
+/** What sizes a pool: which of these it is depends on the engine, and what to do with it does not. */
+const SIZES_POOL = ['num_gpu_blocks_override', 'gpu_memory_utilization', 'kv_cache_memory_bytes'];
+
 /** By the kind, its reason where there are several, and the setting. */
 const ADVICE: Readonly<Record<string, string>> = {
-  'out_of_memory gpu_memory_utilization': 'dành cho engine nhiều bộ nhớ của card hơn, để pool lớn hơn',
-  'out_of_memory failed gpu_memory_utilization': 'ít hơn: chính forward không có đủ bộ nhớ bên cạnh pool',
+  'out_of_memory pool': 'nhiều hơn, để pool lớn hơn',
+  'out_of_memory failed pool': 'pool nhỏ hơn: chính forward không có đủ bộ nhớ bên cạnh nó',
   'out_of_memory num_gpu_blocks_override': 'hoặc đặt thẳng một pool nhiều block hơn',
   'out_of_memory max_model_len': 'hoặc request ngắn hơn',
-  'out_of_memory kv_cache_dtype': 'hoặc fp8, chứa được gấp đôi số token',
+  'out_of_memory kv_cache_dtype': 'hoặc fp8: mỗi số một byte, cùng bộ nhớ chứa được nhiều token hơn',
   'thrashing max_num_seqs': 'ít chuỗi cùng lúc hơn: chuỗi nào chạy cũng cần block của nó',
-  'thrashing gpu_memory_utilization': 'hoặc pool lớn hơn',
-  'evicted_then_wanted gpu_memory_utilization': LARGER,
+  'thrashing pool': 'hoặc pool lớn hơn',
+  'evicted_then_wanted pool': LARGER,
   'evicted_then_wanted max_num_seqs': FEWER,
   'common_prefix_never_hits off enable_prefix_caching': 'true',
+  'common_prefix_never_hits off memory_backend': 'paged: bộ nhớ liền không chia sẻ được block nào',
   'common_prefix_never_hits short block_size': 'block nhỏ hơn, hoặc đặt phần khác nhau ra sau phần chung',
   'common_prefix_never_hits other_key cache_salt':
     'một salt chung cho tất cả những ai được dùng chung prefix',
-  'common_prefix_never_hits evicted gpu_memory_utilization': 'pool lớn hơn giữ được nó đến request tiếp theo',
+  'common_prefix_never_hits evicted pool': 'pool lớn hơn giữ được nó đến request tiếp theo',
   'common_prefix_never_hits evicted max_num_seqs': FEWER,
   'slow_prompts max_num_batched_tokens':
     'nhiều token hơn mỗi bước: phần decode để lại là phần chunk của prompt',
   'slow_prompts max_num_seqs': 'hoặc ít chuỗi decode bên cạnh chúng hơn',
   'head_of_line_blocking max_num_batched_tokens': 'chunk nhỏ hơn: prompt dài khi ấy bắt đầu với ít block hơn',
   'head_of_line_blocking scheduling_policy': 'hoặc priority, cho request ngắn đi trước request dài',
-  'head_of_line_blocking gpu_memory_utilization': 'hoặc pool lớn hơn',
+  'head_of_line_blocking pool': 'hoặc pool lớn hơn',
   'tail_waste block_size': 'block nhỏ hơn: một chuỗi lãng phí ít hơn một block',
   'small_blocks block_size': 'block lớn hơn: 16, thì 16 token mới phải xin một lần',
   'oversized_reservations memory_backend': 'paged: cần block nào cấp block ấy',
   'oversized_reservations reserve': 'hoặc exact, khi đã biết độ dài',
+  'unreachable pool': 'pool lớn hơn, một chuỗi bị loại ít hơn',
   'unreachable free_order': 'lru: khi ấy một chuỗi được giải phóng từ đuôi, và mất đuôi trước',
 };
 
 function advice({ kind, reason, measured }: Finding, { name, advice: english }: Setting): string {
   const which = reason ?? (kind === 'out_of_memory' && measured.failed! > 0 ? 'failed' : '');
-  return ADVICE[`${kind} ${which} ${name}`] ?? ADVICE[`${kind} ${name}`] ?? english;
+  const outright = english === 'or a pool of more blocks outright';
+  const called = SIZES_POOL.includes(name) && !outright ? 'pool' : name;
+  return ADVICE[`${kind} ${which} ${called}`] ?? ADVICE[`${kind} ${called}`] ?? english;
 }
 
 /** A message of the engine is told as it came. */
