@@ -1,15 +1,20 @@
 """``kvarium ctl SESSION …``: control of an engine that is linked to a server, from the command line."""
 
 import json
+import math
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 
 import typer
 import typer.core
 
-from kvarium.errors import InvalidValueError
+from kvarium.errors import WrongUsageError
 from kvarium.recording_options import AsJson, say
 from kvarium.serving_options import SERVER_URL
+
+MOST_STEPS: Final = 1_000_000
+MOST_STEP: Final = 1 << 53
+"""What an engine takes (:mod:`kvarium_engine.control`)."""
 
 NOT_RECORDED: Final = "not recorded"
 """Stands for a predicate where text is not: it may quote it."""
@@ -22,7 +27,7 @@ class _Commands(typer.core.TyperGroup):
         # Any: Typer has its own click, whose types are private.
         session = ctx.params.get("session")
         if session in self.commands:
-            raise InvalidValueError(
+            raise WrongUsageError(
                 f"{session!r} is a command, and the session comes before it: kvarium ctl latest {session} …"
             )
         return super().resolve_command(ctx, args)
@@ -78,18 +83,25 @@ def release(context: typer.Context, server: Server = SERVER_URL, as_json: AsJson
 @app.command()
 def step(
     context: typer.Context,
-    steps: Annotated[int, typer.Argument(metavar="[N]", min=1, help="How many.")] = 1,
+    steps: Annotated[int, typer.Argument(metavar="[N]", min=1, max=MOST_STEPS, help="How many.")] = 1,
     server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
     """Take N more steps, and hold."""
-    _do(context, server, as_json, "step", {"steps": steps}, "may take {steps} more after step {step}")
+    result = _asked(context, server, "step", {"steps": steps})
+    last = result["step"] + steps
+    way = f"takes step {last}, and is held behind it"
+    if steps > 1:
+        way = f"takes steps {result['step'] + 1} to {last}, and is held behind them"
+    say(json.dumps(result) if as_json else way)
 
 
 @app.command("run-to")
 def run_to(
     context: typer.Context,
-    step: Annotated[int, typer.Argument(metavar="STEP", min=0, help="A step that has not been made.")],
+    step: Annotated[
+        int, typer.Argument(metavar="STEP", min=0, max=MOST_STEP, help="A step that has not been made.")
+    ],
     server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
@@ -105,14 +117,22 @@ def slow(
     as_json: AsJson = False,
 ) -> None:
     """Take at most RATE steps a second; off: as many as can be."""
-    try:
-        wanted = None if rate == "off" else float(rate)
-    except ValueError:
-        raise InvalidValueError(
-            f"{rate[:100]!r} is no number of steps a second: 0.5, 2, or off for as many as can be"
-        ) from None
+    wanted = None if rate == "off" else _rate(rate)
     told = "at most {rate:g} steps a second" if wanted is not None else "as many steps as can be"
     _do(context, server, as_json, "slow", {"rate": wanted}, told + " after step {step}")
+
+
+def _rate(said: str) -> float:
+    """A number of steps a second. What is too slow for the engine, or too fast, the engine tells."""
+    try:
+        found = float(said)
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found) or found <= 0:
+        raise WrongUsageError(
+            f"{said[:100]!r} is no number of steps a second: 0.5, 2, or off for as many as can be"
+        )
+    return found
 
 
 @app.command("break")
@@ -122,7 +142,9 @@ def break_(
         str, typer.Argument(metavar="PREDICATE", help='What to stop at: "op:evict owner:r17", "usage>90%" …')
     ],
     mark: Annotated[bool, typer.Option("--mark", help="Mark it in the recording, and do not stop.")] = False,
-    hits: Annotated[int, typer.Option("--hits", min=1, metavar="N", help="Only from the N-th time on.")] = 1,
+    hits: Annotated[
+        int, typer.Option("--hits", min=1, max=MOST_STEP, metavar="N", help="Only from the N-th time on.")
+    ] = 1,
     server: Server = SERVER_URL,
     as_json: AsJson = False,
 ) -> None:
@@ -134,7 +156,7 @@ def break_(
     try:
         read_predicate(when)
     except UnreadableFilterError as error:
-        raise InvalidValueError(
+        raise WrongUsageError(
             f"{explain(error.fault, 'predicate', CONDITIONS)}\n{caret(when, error.fault)}"
         ) from None
     args = {"when": when, "hits": hits, "mark": mark}
@@ -144,7 +166,7 @@ def break_(
     say(json.dumps(result) if as_json else told)
 
 
-Id = Annotated[int, typer.Argument(metavar="ID", min=1, help="As `breaks` tells it.")]
+Id = Annotated[int, typer.Argument(metavar="ID", min=1, max=MOST_STEP, help="As `breaks` tells it.")]
 
 
 @app.command()
@@ -184,7 +206,7 @@ def breaks(context: typer.Context, server: Server = SERVER_URL, as_json: AsJson 
                 str(each["id"]),
                 "mark" if each["mark"] else "stop",
                 "on" if each["enabled"] else "off",
-                f"{each['count']:,} of {each['hits']:,}",
+                f"{each['count']:,}×" + ("" if each["hits"] == 1 else f", from {each['hits']:,} on"),
                 "" if each["last"] is None else f"step {each['last']['step']}",
                 terminal.shown(each["when"] or NOT_RECORDED, 200),
             )

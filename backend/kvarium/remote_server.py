@@ -7,7 +7,7 @@ from getpass import getuser
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from kvarium.errors import InvalidValueError, KvariumError
+from kvarium.errors import KvariumError, WrongUsageError
 from kvarium.serving_options import SERVER_URL
 
 _SECONDS: Final = 45.0
@@ -27,7 +27,7 @@ class RemoteServer:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
-            raise InvalidValueError(f"{url[:200]!r} is no server's address: --server {SERVER_URL}")
+            raise WrongUsageError(f"{url[:200]!r} is no server's address: --server {SERVER_URL}")
         self._url = url.rstrip("/")
         # Whatever proxy the environment names: an engine's server is near.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -90,7 +90,7 @@ def test_a_command_reaches_the_engine_and_its_answer_comes_back(
             {"name": "abort", "args": {"request": 99999999999999999999}},
             "request must be at most 9223372036854775807, not 99999999999999999999",
         ),
-        ({"name": "x" * 2_000_000}, f"no command '{'x' * 100}…', but submit"),
+        ({"name": "x" * 2_000_000}, f"no command '{'x' * 100}…': it is one of submit"),
         ({"args": {}}, "name"),
         ([1], "object"),
         ("text", "object"),

@@ -1,6 +1,7 @@
 """``kvarium ctl`` and what it asks: the real engine held, run to a step, stopped and told; what can't be is one line."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,8 +9,10 @@ from typing import Any, NamedTuple
 import pytest
 from typer.testing import CliRunner
 
+from kvarium import control_command
 from kvarium.cli import app
 from kvarium.errors import KvariumError
+from kvarium_engine import control
 from kvarium_ledger import codec
 from kvarium_ledger.messages import Answer, Breakpoint, Health
 from kvarium_ledger.records import Control, Hit, Note
@@ -63,6 +66,13 @@ def test_it_is_held_run_to_a_step_and_stopped_and_all_of_it_is_recorded(running:
     assert (state["held"], state["run_to"], state["stop"], state["breakpoints"]) == (True, None, None, [])
     assert ctl(running, "run-to", str(at + 4)) == {"held": True, "run_to": at + 4, "step": at}
     wait_for(lambda: told(running)["step"] == at + 4 and told(running)["run_to"] is None)
+    one = kvarium("ctl", "latest", "step", "--server", running.url).stdout
+    assert one == f"takes step {at + 5}, and is held behind it\n"
+    wait_for(lambda: told(running)["step"] == at + 5)
+    two = kvarium("ctl", "latest", "step", "2", "--server", running.url).stdout
+    assert two == f"takes steps {at + 6} to {at + 7}, and is held behind them\n"
+    wait_for(lambda: told(running)["step"] == at + 7)
+    at += 3
     passed = kvarium("ctl", "latest", "run-to", str(at), "--server", running.url)
     assert (passed.returncode, passed.stdout) == (1, "")
     assert passed.stderr == f"kvarium: step {at} has passed: the engine is at step {at + 4}\n"
@@ -81,8 +91,9 @@ def test_it_is_held_run_to_a_step_and_stopped_and_all_of_it_is_recorded(running:
     assert [each["count"] >= 1 for each in state["breakpoints"]] == [True, True]
     listed = kvarium("ctl", "latest", "breaks", "--server", running.url).stdout
     assert f"stopped by breakpoint 1 at step {at + 7}, at most 2000 steps a second\n" in listed
+    assert re.search("^ *2 +mark +on +[0-9,]+×, from 2 on +step ", listed, re.MULTILINE)
     # The columns are as wide as their longest entry, which depends on how often the other was met.
-    assert ["1", "stop", "on", "1", "of", "1", "step", str(at + 7), f"step:{at + 7}"] in [
+    assert ["1", "stop", "on", "1×", "step", str(at + 7), f"step:{at + 7}"] in [
         line.split() for line in listed.splitlines()
     ]
     assert ctl(running, "disable", "2")["enabled"] is False
@@ -94,7 +105,7 @@ def test_it_is_held_run_to_a_step_and_stopped_and_all_of_it_is_recorded(running:
         wait_for(lambda: len(_records(http, session, Note)) >= 1 and _holds(http, session))
         assert [each.args for each in _holds(http, session)] == [{"breakpoint": 1, "step": at + 7}]
         names = [each.name for each in _records(http, session, Control)]
-        assert names[:3] == ["hold", "run_to", "run_to"]
+        assert names[:5] == ["hold", "run_to", "step", "step", "run_to"]
 
         def is_marked() -> bool:
             """The index is behind the records."""
@@ -116,7 +127,7 @@ def _holds(http: Any, session: str) -> list[Control]:
 
 def test_a_predicate_that_can_not_be_read_is_shown_with_a_mark_below_it(running: ServerProcess) -> None:
     done = kvarium("ctl", "latest", "break", "op:evcit owner:r17", "--server", running.url)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "kvarium: the predicate can't be read at character 4: there is no operation 'evcit'; did you mean evict?\n"
         "  op:evcit owner:r17\n"
@@ -143,26 +154,48 @@ def test_a_predicate_that_can_not_be_read_is_shown_with_a_mark_below_it(running:
 
 
 @pytest.mark.parametrize(
-    ("args", "message"),
+    ("status", "args", "message"),
     [
-        (("latest", "hold", "--server", "ftp://x"), "'ftp://x' is no server's address"),
+        (2, ("latest", "hold", "--server", "ftp://x"), "'ftp://x' is no server's address"),
         (
+            1,
             ("latest", "hold", "--server", "http://127.0.0.1:9"),
             "no kvarium server answers at http://127.0.0.1:9: ",
         ),
-        (("latest", "slow", "fast"), "'fast' is no number of steps a second: 0.5, 2, or off"),
+        *(
+            (2, ("latest", "slow", rate), f"{rate!r} is no number of steps a second: 0.5, 2, or off")
+            for rate in ("fast", "nan", "inf", "1e309", "0")
+        ),
         (
+            2,
             ("hold", "latest"),
             "'hold' is a command, and the session comes before it: kvarium ctl latest hold …",
         ),
     ],
 )
-def test_what_can_not_be_asked_is_one_line(args: tuple[str, ...], message: str) -> None:
+def test_what_can_not_be_asked_is_one_line(status: int, args: tuple[str, ...], message: str) -> None:
     done = kvarium("ctl", *args)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.startswith("kvarium: ")
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("step", "9" * 20), "Invalid value for "),
+        (("run-to", "9" * 20), "Invalid value for "),
+        (("break", "op:evict", "--hits", "9" * 20), "Invalid value for "),
+        (("break", ""), "a condition is missing"),
+        (("break", "(" * 1500), "its parentheses stand too deep in each other"),
+    ],
+)
+def test_a_wrong_use_is_told_without_a_server_and_ends_with_2(args: tuple[str, ...], message: str) -> None:
+    assert (control_command.MOST_STEPS, control_command.MOST_STEP) == (control.MOST_STEPS, control.MOST_STEP)
+    done = kvarium("ctl", "latest", *args, "--server", "http://127.0.0.1:9")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in " ".join(done.stderr.split())
 
 
 def test_without_an_engine_or_its_leave_the_reason_is_told(server: RunningServer) -> None:

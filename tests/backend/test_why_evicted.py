@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kvarium.errors import InvalidValueError, OutOfRangeError
+from kvarium.errors import OutOfRangeError, WrongUsageError
 from kvarium.why.command import life_of
 from kvarium.why.eviction import Eviction
 from kvarium.why.questions import Evicted
@@ -243,7 +243,7 @@ def test_the_api_and_the_command_give_the_same_answer(server: RunningServer) -> 
 
 @pytest.mark.parametrize("said", ["x", "4#", "#3", "-1", "4#2#1", "4 2", "²"])
 def test_what_is_no_block_is_refused_with_the_value(said: str) -> None:
-    with pytest.raises(InvalidValueError, match=f"^{re.escape(repr(said))} is no block: 42 is one, and 42#3"):
+    with pytest.raises(WrongUsageError, match=f"^{re.escape(repr(said))} is no block: 42 is one, and 42#3"):
         life_of(said)
 
 

@@ -142,7 +142,9 @@ def checked(body: bytes) -> tuple[str, dict[str, Argument]]:
     command = bodies.decoded(body, _Body, "a command")
     kind = ARGS.get(command.name)
     if kind is None:
-        raise ValueError(f"there is no command {bodies.short(command.name)!r}, but {', '.join(ARGS)}")
+        raise ValueError(
+            f"there is no command {bodies.short(command.name)!r}: it is one of {', '.join(ARGS)}"
+        )
     try:
         args = msgspec.convert(command.args, kind)
     except msgspec.ValidationError as error:

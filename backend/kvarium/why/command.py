@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 import typer.core
 
-from kvarium.errors import InvalidValueError
+from kvarium.errors import WrongUsageError
 from kvarium.recording_options import AsJson, Db, SessionOrFile, reading_session, say
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _Questions(typer.core.TyperGroup):
         # Any: Typer has its own click, whose types are private.
         session = ctx.params.get("session")
         if session in self.commands:
-            raise InvalidValueError(
+            raise WrongUsageError(
                 f"{session!r} is a question, and the session comes before it: kvarium why latest {session} …"
             )
         return super().resolve_command(ctx, args)
@@ -90,11 +90,11 @@ def evicted(
     from kvarium.why.questions import Evicted
 
     if (block is None) == (op is None):
-        raise InvalidValueError(
+        raise WrongUsageError(
             "say which eviction: a block, as 42 or 42#3, or --op with the number of the operation"
         )
     if op is not None and step is not None:
-        raise InvalidValueError("--op names one eviction: --step belongs to a block")
+        raise WrongUsageError("--op names one eviction: --step belongs to a block")
     number, generation = (None, None) if block is None else life_of(block)
     _tell(context, db, as_json, Evicted(block=number, generation=generation, op=op, step=step))
 
@@ -183,7 +183,7 @@ def life_of(said: str) -> tuple[int, int | None]:
     """A block and its generation, if that is said."""
     found = re.fullmatch(r"([0-9]{1,9})(?:#([0-9]{1,9}))?", said)
     if found is None:
-        raise InvalidValueError(
+        raise WrongUsageError(
             f"{said[:100]!r} is no block: 42 is one, and 42#3 its third life (in a shell, in quotes)"
         )
     return int(found[1]), None if found[2] is None else int(found[2])

@@ -36,4 +36,4 @@ def scenario_named(name: str) -> Scenario:
     near = difflib.get_close_matches(name, SCENARIOS, 1)
     if near:
         raise UsageError(f"there is no scenario {name!r}: did you mean {near[0]}?")
-    raise UsageError(f"there is no scenario {name!r}, but {', '.join(SCENARIOS)}")
+    raise UsageError(f"there is no scenario {name!r}: it is one of {', '.join(SCENARIOS)}")

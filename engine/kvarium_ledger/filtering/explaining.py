@@ -62,6 +62,8 @@ def _why(fault: Fault, what: str, fields: Sequence[str]) -> str:
             return "this parenthesis has no other"
         case "never":
             return f"{said} and {fault.field} never hold of one event"
+        case "always":
+            return f"{said} always holds"
         case "many":
             return "it has too many alternatives: set several breakpoints"
         case "deep":

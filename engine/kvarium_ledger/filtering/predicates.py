@@ -70,6 +70,12 @@ class Bound(NamedTuple):
                 return value <= self.number
 
 
+_ALWAYS: Final = frozenset(
+    {("usage", Bound(">=", 0)), ("usage", Bound("<=", 1)), ("free", Bound(">=", 0))},
+)
+"""What holds after every step. (A rate of which nothing was asked yet has no number, so ``hit_rate`` is none of them.)"""
+
+
 class Condition(NamedTuple):
     """One of ``values`` holds of a ``field``, or, with ``not_``, none does; it stands at the characters ``at`` to ``end``."""
 
@@ -199,6 +205,8 @@ class _Reader:
         said = Said(found[3], found.start(3), found.end(3), False)
         bound = Bound(cast(Sign, found[2]), _NUMBERS[name](said))
         self.at = found.end()
+        if not not_ and (name, bound) in _ALWAYS:
+            fail(begin, self.at, "always", self.text[begin : self.at])
         return Condition(name, not_, (bound,), begin, self.at)
 
     def _bare(self, begin: int, not_: bool) -> Condition:

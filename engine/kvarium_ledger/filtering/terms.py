@@ -132,7 +132,7 @@ Filter = tuple[Term, ...]
 Why = Literal[
     "field", "name", "number", "time", "hex", "order", "generation", "empty", "quote", "open",
     "condition", "comparison", "share", "count", "duration", "parenthesis", "never", "many", "deep",
-    "long",
+    "always", "long",
 ]  # fmt: skip
 """Why something can't be read. Those of the second line are of predicates alone (:mod:`.predicates`)."""
 
