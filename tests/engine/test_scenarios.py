@@ -17,8 +17,9 @@ from kvarium_engine.errors import UsageError
 from kvarium_engine.options import Options
 from kvarium_engine.scenarios import captions
 from kvarium_engine.scenarios.catalogue import SCENARIOS, scenario_named
-from kvarium_engine.scenarios.performance import perform
-from kvarium_engine.scenarios.stage import Stage
+from kvarium_engine.scenarios.command import _tell
+from kvarium_engine.scenarios.performance import Outcome, perform
+from kvarium_engine.scenarios.stage import Number, Stage
 from kvarium_ledger.records import Note
 from tests.engine.stub_backend import TOKEN, StubBackend
 
@@ -151,7 +152,7 @@ def test_one_that_can_t_go_on_says_where(own_process: None) -> None:
 def test_names_that_are_none_are_told_with_the_nearest() -> None:
     for wrong, told in (
         ("lazy-alocation", "there is no scenario 'lazy-alocation': did you mean lazy-allocation?"),
-        ("zzz", f"there is no scenario 'zzz', but {', '.join(SCENARIOS)}"),
+        ("zzz", f"there is no scenario 'zzz': it is one of {', '.join(SCENARIOS)}"),
     ):
         with pytest.raises(UsageError, match=f"^{re.escape(told)}$"):
             scenario_named(wrong)
@@ -198,3 +199,22 @@ def test_what_somebody_else_asks_of_its_engine_is_told(own_process: None) -> Non
     outcome = perform(replace(told, acts=(replace(told.acts[0], script=meddled),)), Options(step_ms=0.0))
     wrong = [each for each in outcome.numbers if not each.ok]
     assert [(each.what, each.found) for each in wrong] == [("commands of others that changed it", ["submit"])]
+
+
+@pytest.mark.parametrize(
+    ("found", "verdict", "way"),
+    [
+        (2, "INTERRUPTED, 1 of 1 numbers, 1.0 s", "it did not come to its end"),
+        (3, "NOT AS STATED, 0 of 1 numbers, 1.0 s", "it did not go on"),
+    ],
+)
+def test_a_scenario_that_somebody_ended_is_told_as_no_failed_one(
+    found: int, verdict: str, way: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outcome = Outcome(scenario_named("two-samples"))
+    outcome.numbers = [Number("blocks", 2, found)]
+    outcome.troubles, outcome.stopped, outcome.seconds = ["the engine was stopped (SIGINT)"], True, 1.0
+    _tell(outcome)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"two-samples: {verdict}"
+    assert lines[-1] == f"  {way}: the engine was stopped (SIGINT)"

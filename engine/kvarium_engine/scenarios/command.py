@@ -144,7 +144,10 @@ def _list(asked: list[Scenario], language: str, as_json: bool) -> None:
 def _tell(outcome: Outcome) -> None:
     """What came of a scenario, for a person."""
     right = sum(each.ok for each in outcome.numbers)
-    verdict = "ok" if outcome.ok else "NOT AS STATED"
+    wrong = len(outcome.numbers) - right
+    # Who ends it learns nothing of the lesson: what was found by then may be wrong all the same.
+    is_cut = outcome.stopped and not outcome.ok and not wrong
+    verdict = "INTERRUPTED" if is_cut else "ok" if outcome.ok else "NOT AS STATED"
     print(
         f"{outcome.scenario.name}: {verdict}, {right} of {len(outcome.numbers)} numbers, {outcome.seconds:.1f} s"
     )
@@ -154,7 +157,7 @@ def _tell(outcome: Outcome) -> None:
         if not number.ok:
             print(f"  {number.what}: {number.stated!r} is stated, {number.found!r} was found")
     for trouble in outcome.troubles:
-        print(f"  it did not go on: {trouble}")
+        print(f"  {'it did not come to its end' if is_cut else 'it did not go on'}: {trouble}")
     for session in outcome.sessions:
         print(f"  recorded as session {session}")
     sys.stdout.flush()
