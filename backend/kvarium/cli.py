@@ -1,6 +1,5 @@
 """The command line. What needs the server or the recording is imported by the command that uses it."""
 
-import contextlib
 import errno
 import json
 import math
@@ -17,7 +16,7 @@ from kvarium.errors import DamagedRecordingError, KvariumError, WrongUsageError
 from kvarium.exchange import command as export_command
 from kvarium.findings import command as findings_command
 from kvarium.limits import parse_size
-from kvarium.recording_options import AsJson, Db, Session, reading, say, target
+from kvarium.recording_options import AsJson, Db, SessionOrFile, reading_session, say, target
 from kvarium.replaying import command as replay_command
 from kvarium.serving_options import AllowedHost, Browser, Host, Port
 from kvarium.sql import command as sql_command
@@ -318,19 +317,16 @@ def view(
 
 
 @app.command()
-def verify(session: Session = "latest", db: Db = None, as_json: AsJson = False) -> None:
+def verify(session: SessionOrFile = "latest", db: Db = None, as_json: AsJson = False) -> None:
     """Fold a whole session again and compare every digest; exits with 1 when anything is wrong."""
     from kvarium import terminal
-    from kvarium.recording.shelf import Shelf
     from kvarium.verify import verify as run
 
     with (
-        reading(db) as reader,
-        contextlib.closing(Shelf(reader.database)) as shelf,
+        reading_session(session, db) as (reader, number),
         terminal.progress_bar("verifying") as progress,
     ):
-        place = shelf.find(session)
-        findings = run(place.reader, place.number, progress)
+        findings = run(reader, number, progress)
     for message in findings.messages[:20]:
         print(terminal.shown(message, 300), file=sys.stderr)
     if len(findings.messages) > 20:

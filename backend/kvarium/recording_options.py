@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kvarium.errors import KvariumError
+from kvarium.errors import KvariumError, UnknownSessionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,7 +108,14 @@ def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]"
     with reading(name if is_file else db) as reader:
         if not is_file:
             with contextlib.closing(Shelf(reader.database)) as shelf:
-                place = shelf.find(name)
+                try:
+                    place = shelf.find(name)
+                except UnknownSessionError as error:
+                    if db is None and looks_like_file(name):
+                        raise UnknownSessionError(
+                            f"there is no file {shlex.quote(name)}, and {error}"
+                        ) from None
+                    raise
                 yield place.reader, place.number
             return
         rows = reader.sessions()
@@ -117,6 +124,11 @@ def reading_session(name: str, db: str | None) -> "Iterator[tuple[Reader, int]]"
                 f"{name} holds {len(rows)} sessions: {LISTED.format(shlex.quote(name))}; say which, and --db {name}"
             )
         yield reader, int(rows[0]["number"])
+
+
+def looks_like_file(name: str) -> bool:
+    """Is it rather a file's name than a session's, whose id is of letters and digits?"""
+    return "/" in name or "." in name
 
 
 def _check_default(name: str) -> None:

@@ -16,6 +16,7 @@ from types import ModuleType
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from kvarium import entry, launch, terminal
 from kvarium.cli import app, main
@@ -109,7 +110,13 @@ def test_a_file_that_is_not_there_is_named_and_not_made(
 
 
 @pytest.mark.parametrize(
-    "command", [("sql", "nosuch.db", "select 1"), ("findings", "nosuch.db"), ("why", "nosuch.db", "memory")]
+    "command",
+    [
+        ("sql", "nosuch.db", "select 1"),
+        ("findings", "nosuch.db"),
+        ("why", "nosuch.db", "memory"),
+        ("verify", "nosuch.db"),
+    ],
 )
 def test_without_a_recording_the_file_that_was_named_is_told(
     tmp_path: Path, command: tuple[str, ...]
@@ -120,6 +127,20 @@ def test_without_a_recording_the_file_that_was_named_is_told(
         "kvarium: there is no file nosuch.db, nor a session that is called so: "
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_verify_takes_a_file_and_tells_of_one_that_is_not_there(
+    tmp_path: Path, recorded: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = tmp_path / "kvarium" / "kvarium.db"
+    usual.parent.mkdir()
+    shutil.copy(recorded[0], usual)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    done = CliRunner().invoke(app, ["verify", str(recorded[0])])
+    assert (done.exit_code, done.stdout.partition(":")[0]) == (0, "verified")
+    for command in (["verify", "nosuch.db"], ["why", "nosuch.db", "memory"]):
+        error = CliRunner().invoke(app, command).exception
+        assert str(error).startswith("there is no file nosuch.db, and no session 'nosuch.db' in ")
 
 
 @pytest.mark.parametrize(
