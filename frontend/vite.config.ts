@@ -32,7 +32,11 @@ export default defineConfig({
     // Nothing is inlined as a data: address, so a strict content security policy fits.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
-    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'words', test: WORDS }] } } },
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: 'words', test: WORDS }] } },
+      // How long each plug-in took is nobody's concern who builds the page.
+      checks: { bundlerTimings: false },
+    },
   },
   plugins: [wat(), wordsAlone],
   worker: { format: 'es', plugins: () => [wat()] },

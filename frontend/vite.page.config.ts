@@ -72,6 +72,6 @@ export default defineConfig({
     cssCodeSplit: false,
     reportCompressedSize: false,
     // Its other languages are within it.
-    rolldownOptions: { output: { codeSplitting: false } },
+    rolldownOptions: { output: { codeSplitting: false }, checks: { bundlerTimings: false } },
   },
 });
