@@ -14,20 +14,20 @@ export const NAMES: Readonly<Record<Language, string>> = { en: 'English', vi: 'T
 const KEPT = 'language';
 const ASKED = 'lang';
 
-const isOne = (said: string | null | undefined): said is Language =>
+export const isLanguage = (said: string | null | undefined): said is Language =>
   (LANGUAGES as readonly (string | null | undefined)[]).includes(said);
 
 /** What is `asked` for in an address, what was `kept`, and what the browser `prefers`, the first that is one of ours. */
 export function chosen(asked: string | null, kept: string | null, prefers: readonly string[]): Language {
-  if (isOne(asked)) return asked;
-  if (isOne(kept)) return kept;
-  return prefers.map((each) => each.split('-')[0]).find(isOne) ?? 'en';
+  if (isLanguage(asked)) return asked;
+  if (isLanguage(kept)) return kept;
+  return prefers.map((each) => each.split('-')[0]).find(isLanguage) ?? 'en';
 }
 
 function now(): Language {
   const place = globalThis.location as Location | undefined;
   const asked = new URLSearchParams(place?.search ?? '').get(ASKED);
-  if (isOne(asked)) keep(KEPT, asked);
+  if (isLanguage(asked)) keep(KEPT, asked);
   // A worker has no document, and says nothing itself.
   const prefers = typeof document === 'undefined' ? [] : navigator.languages;
   return chosen(asked, recall(KEPT), prefers);

@@ -7,7 +7,7 @@ vi.stubGlobal(
     postMessage() {}
   },
 );
-const { destinationOf, readPlace, writePlace, wrongStep } = await import('./location');
+const { destinationOf, readPlace, writePlace, wrongNames, wrongStep } = await import('./location');
 const { wrongWish } = await import('./wish');
 
 test('an address is read as it was written, and a step that is none is noticed', () => {
@@ -49,4 +49,15 @@ test('an address says what is asked for of a live session, and keeps it', () => 
   }
   for (const address of ['', '?text=none&rate=60', '?text=full&rate=0.1'])
     expect(wrongWish(address)).toBeNull();
+});
+
+test('each part of an address that names nothing is told, in one remark', () => {
+  expect(wrongNames('?session=a&op=x&block=-1&seq=1.5&request=r99999&lang=xx')).toEqual([
+    'op=x',
+    'block=-1',
+    'seq=1.5',
+    'request=r99999',
+    'lang=xx',
+  ]);
+  expect(wrongNames('?session=a&step=0&op=-1&block=7&seq=3&request=9&lang=vi')).toEqual([]);
 });

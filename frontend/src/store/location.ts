@@ -4,7 +4,7 @@
  */
 
 import { computed, effect } from '@preact/signals';
-import { type Language, speak } from '../language';
+import { isLanguage, type Language, speak } from '../language';
 import { text } from '../text';
 import type { Destination } from '../worker/place';
 import type { Wish } from '../worker/source';
@@ -83,6 +83,20 @@ export function destinationOf({ step, op }: Place): Destination | null {
 export function wrongStep(search: string): string | null {
   const said = new URLSearchParams(search).get('step');
   return said === null || said === '' || natural(said) !== null ? null : said;
+}
+
+/** What names something and is no number, as it stands there; a language that the page does not speak. */
+export function wrongNames(search: string): string[] {
+  const query = new URLSearchParams(search);
+  const isWrong = (name: string): boolean => {
+    const said = query.get(name);
+    if (said === null || said === '') return false;
+    if (name === 'lang') return !isLanguage(said);
+    return natural(said) === null && !(name === 'op' && said === '-1');
+  };
+  return ['op', 'block', 'seq', 'request', 'lang']
+    .filter(isWrong)
+    .map((name) => `${name}=${query.get(name)}`);
 }
 
 /** While the state is taken from the address, it is not written to it. */
@@ -172,9 +186,12 @@ async function restore(first: boolean): Promise<void> {
     const place = readPlace(location.search);
     const to = destinationOf(place);
     const wrong = wrongStep(location.search);
-    if (wrong !== null) say(text.stage.wrongStep(wrong), true);
     const notAsked = wrongWish(location.search);
-    if (notAsked !== null) say(text.stage.wrongWish(notAsked), true);
+    const remarks = [
+      ...(wrong === null ? [] : [text.stage.wrongStep(wrong)]),
+      ...(notAsked === null ? [] : [text.stage.wrongWish(notAsked)]),
+    ];
+    if (remarks.length > 0) say(remarks.join(' '), true);
     const open = current.peek();
     if (open === null || (!isEmbedded && open.id !== place.session)) {
       await loadSessions();
@@ -197,8 +214,16 @@ async function restore(first: boolean): Promise<void> {
       if (isLive.peek()) follow();
       else tell({ kind: 'go', to: { kind: 'step', step: 0 } });
     }
-    selection.value = { ...NOTHING, block: place.block, sequence: place.sequence, request: place.request };
-    for (const each of takeParts(new URLSearchParams(location.search))) say(text.stage.wrongPart(each), true);
+    const pool = current.peek()?.num_blocks ?? 0;
+    const isInPool = place.block === null || pool === 0 || place.block < pool;
+    const block = isInPool ? place.block : null;
+    selection.value = { ...NOTHING, block, sequence: place.sequence, request: place.request };
+    const parts = takeParts(new URLSearchParams(location.search));
+    const outside = isInPool ? [] : [`block=${place.block}`];
+    const unused = [...wrongNames(location.search), ...outside, ...parts];
+    // All of it is said at once: a remark takes the place of the one before.
+    if (unused.length > 0) remarks.push(text.stage.wrongPart(unused.join(', ')));
+    if (remarks.length > 0) say(remarks.join(' '), true);
   } finally {
     restoring = false;
     lastJump = jumps.peek();
