@@ -3,7 +3,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { Health } from '../ledger/generated/types';
 import { text } from '../text';
-import { health, hello, isLive, link, status } from './ledger';
+import { behind, health, hello, isLive, link, status, tell } from './ledger';
 import { answerOf, isObject, reasonOf, whyNone } from './reason';
 import { say } from './remark';
 import { apiUrl, current } from './sessions';
@@ -90,7 +90,10 @@ export async function holdOrRelease(): Promise<void> {
 }
 
 export async function stepEngine(): Promise<void> {
-  if (canControl.peek() && held.peek()) await command('step', { steps: 1 });
+  if (!canControl.peek() || !held.peek()) return;
+  // Who looks at the step in which it stopped sees the next one; who looks at an earlier one is not taken away from it.
+  const isLast = behind.peek() === 0;
+  if ((await command('step', { steps: 1 })) && isLast) tell({ kind: 'follow' });
 }
 
 export async function resetPrefixCache(): Promise<void> {
