@@ -29,6 +29,10 @@ const failed = (
   instead: string | null = null,
 ): Answered<never> => ({ state: 'failed', message, status, instead });
 
+/** Is it for want of a server that answers? */
+export const isGone = (answered: Answered<unknown>): boolean =>
+  answered.state === 'failed' && answered.message === text.why.gone;
+
 /** Ask the session that is open. Who aborts is told so, and nothing is thrown. */
 export async function askFor<T>(link: string, signal?: AbortSignal): Promise<Answered<T>> {
   if (isEmbedded) {

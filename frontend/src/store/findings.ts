@@ -4,7 +4,8 @@
  */
 
 import { effect, signal } from '@preact/signals';
-import { type Answered, askFor } from './answers';
+import { type Answered, askFor, isGone } from './answers';
+import { whenBack } from './back';
 import type { Finding, Findings, LookedFor } from './generated/answers';
 import { current } from './sessions';
 
@@ -29,6 +30,7 @@ export async function look(): Promise<void> {
   if (abort !== asked || answer.state === 'asking') return;
   abort = null;
   found.value = answer;
+  if (isGone(answer)) whenBack('findings', () => void (found.peek() === answer && look()));
 }
 
 /** Give up what is asked for. */

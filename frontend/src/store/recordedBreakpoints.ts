@@ -3,6 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Hit } from '../ledger/generated/types';
 import { text } from '../text';
+import { whenBack } from './back';
 import { askOf } from './engine';
 import { renderNow } from './layout';
 import { answerOf, isArray, reasonOf, whyNone } from './reason';
@@ -60,7 +61,12 @@ export async function showRecorded(): Promise<void> {
   void loadSessions();
   const found = await asked(session.id);
   // It was closed meanwhile, or asked for again.
-  if (recorded.peek() === asking) recorded.value = found;
+  if (recorded.peek() !== asking) return;
+  recorded.value = found;
+  if (found.state !== 'failed' || found.why !== text.scenarios.noAnswer) return;
+  whenBack('breakpoints', () => {
+    if (recorded.peek() === found) void showRecorded();
+  });
 }
 
 export async function setAgain(

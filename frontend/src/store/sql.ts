@@ -2,6 +2,7 @@
 
 import { effect, signal } from '@preact/signals';
 import { text } from '../text';
+import { whenBack } from './back';
 import type { Value } from './csv';
 import { isArray, isObject, readAnswer, reasonIn, whyNone } from './reason';
 import { apiUrl, current } from './sessions';
@@ -88,6 +89,7 @@ export async function loadGuide(): Promise<void> {
     guide.value = response.ok ? readAnswer<Guide>(said, GUIDE) : reasonIn(said, response.status);
   } catch (error) {
     guide.value = whyNone(error, text.sql.gone);
+    if (guide.peek() === text.sql.gone) whenBack('sql', () => void loadGuide());
   }
 }
 

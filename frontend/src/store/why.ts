@@ -4,7 +4,8 @@ import { batch, computed, effect, signal } from '@preact/signals';
 import { Operation } from '../ledger/generated/constants';
 import type { EventRow } from '../worker/answers/events';
 import { keepInAddress } from './address';
-import { type Answered, askFor } from './answers';
+import { type Answered, askFor, isGone } from './answers';
+import { whenBack } from './back';
 import { marks } from './compared';
 import { isEmbedded } from './embedded';
 import { selectedEvent } from './eventSteps';
@@ -62,9 +63,17 @@ async function ask(asked: Question): Promise<void> {
   const told = (answered: Answered<Answer>): void => {
     if (abort === mine) reply.value = { question: asked, askedAt, began, answered };
   };
-  const [askedAt, began] = [position.peek().lastStep, performance.now()];
+  // A page that loads knows of no step yet, but its session does.
+  const last = position.peek().lastStep;
+  const [askedAt, began] = [last < 0 ? (current.peek()?.last_step ?? last) : last, performance.now()];
   told({ state: 'asking' });
-  told(await askFor<Answer>(`why/${linkOf(asked)}`, mine.signal));
+  const answered = await askFor<Answer>(`why/${linkOf(asked)}`, mine.signal);
+  told(answered);
+  if (isGone(answered)) {
+    whenBack('why', () => {
+      if (reply.peek()?.answered === answered) asks.value++;
+    });
+  }
 }
 
 effect(() => {
