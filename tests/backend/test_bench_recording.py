@@ -80,10 +80,12 @@ def test_ctrl_c_ends_its_server_and_leaves_nothing() -> None:
     # An engine that is as fast as can be would have much to hand over before it ends.
     options = (*OPTIONS, "--step-ms", "20")
     code = f"from kvarium.bench.recording import recording; recording(10**9, {options!r})"
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
-    wait_for(lambda: any(cache_folder().glob("making-*/kvarium.db")), 30)
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) as process:
+        try:
+            wait_for(lambda: any(cache_folder().glob("making-*/kvarium.db")))
+        finally:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     assert [path.name for path in cache_folder().iterdir()] == ["lock"]
 
