@@ -68,6 +68,7 @@ const THINGS: Readonly<Record<string, readonly unknown[][]>> = {
     [one, 'Once upon', two],
   ],
   'control.stopped': [[hit]],
+  'control.stoppedShort': [[hit]],
   'control.last': [[hit]],
   'control.stoppedAt': [[hit], [{ ...hit, block: null }], [{ ...hit, block: undefined, request: null }]],
   'control.stoppedTitle': [[hit, 'usage>90%']],

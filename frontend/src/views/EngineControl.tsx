@@ -67,7 +67,8 @@ export function EngineControl() {
           title={control.stoppedTitle(hit, whenOf(hit))}
           onClick={() => void goToHit(hit)}
         >
-          {control.stopped(hit)}
+          <span class="long">{control.stopped(hit)}</span>
+          <span class="short">{control.stoppedShort(hit)}</span>
           <span class="num">{control.stoppedAt(hit)}</span>
         </button>
       )}

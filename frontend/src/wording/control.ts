@@ -16,6 +16,7 @@ export const control = {
   slow: (rate: number) => `≤ ${rate} steps/s`,
   slowTitle: 'The engine is slowed: it takes no more steps a second than this',
   stopped: (hit: Hit) => `engine stopped by breakpoint ${hit.breakpoint}`,
+  stoppedShort: (hit: Hit) => `breakpoint ${hit.breakpoint}`,
   stoppedAt: (hit: Hit) => where(hit),
   stoppedTitle: (hit: Hit, when: string) =>
     `${when}\nmet for the ${hit.count}. time at ${where(hit)}: go there`,

@@ -15,6 +15,7 @@ export const control: Whole<typeof english> = {
   slow: (rate) => `≤ ${rate} bước/s`,
   slowTitle: 'Engine bị làm chậm: mỗi giây nó không chạy quá số bước này',
   stopped: (hit) => `engine dừng ở breakpoint ${hit.breakpoint}`,
+  stoppedShort: (hit) => `breakpoint ${hit.breakpoint}`,
   stoppedAt: where,
   stoppedTitle: (hit, when) => `${when}\nđúng lần thứ ${hit.count} ở ${where(hit)}: đến đó`,
   open: 'breakpoint',
