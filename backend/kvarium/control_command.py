@@ -43,7 +43,8 @@ app = typer.Typer(
     'kvarium ctl latest break "op:evict owner:r17"    stop before the next step where that is met\n\n'
     'kvarium ctl latest break "usage>90%" --mark      only mark it in the recording\n\n'
     "kvarium ctl latest breaks                        what is set, and how often it was met\n\n"
-    "kvarium ctl latest break-again SESSION           set what was set in another session, as its recording has it",
+    "kvarium ctl latest break-again SESSION           set what was set in another session, as its recording has it\n\n"
+    "kvarium ctl latest hold --server URL             of another server than the one here; options stand behind the command",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -40,6 +40,7 @@ app = typer.Typer(
     "kvarium why latest missed r17        why the prefix cache did not hold more of its prompt\n\n"
     "kvarium why latest memory            where the memory goes\n\n"
     "kvarium why latest leaks --since 9   is any block held for nobody that was not so after step 9\n\n"
+    "kvarium why latest memory --db FILE  of another recording than the usual one; options stand behind the question\n\n"
     "docs/why.md says what each word of an answer means.",
     no_args_is_help=True,
     rich_markup_mode=None,
