@@ -4,8 +4,10 @@ import type { ComponentChildren } from 'preact';
 import { duration, integer } from '../format';
 import { scheduler } from '../store/ledger';
 import { hoverBlock, selectBlock, selection, selectRequest, selectSequence } from '../store/selection';
+import { aboutRequest } from '../store/why';
 import { text } from '../text';
 import type { SchedulerAnswer, StepSummary, WaitingRow } from '../worker/answers/scheduler';
+import { AskWhy } from './why/AskWhy';
 
 function RequestLink({ request }: { readonly request: number }) {
   return (
@@ -28,6 +30,8 @@ function Waiting({ rows, total }: { readonly rows: readonly WaitingRow[]; readon
           <RequestLink request={row.request} />
           <b class={row.state}>{text.tables.states[row.state]}</b>
           <span>{text.waiting(row.reason)}</span>
+          {/* What was told before the loaded part, the recording knows. */}
+          {row.reason === null && <AskWhy kind="waits" ask={() => aboutRequest('waits', row.request)} />}
         </div>
       ))}
       {total > rows.length && <p class="faint quiet">{text.scheduler.more(total - rows.length)}</p>}
