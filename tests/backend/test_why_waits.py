@@ -143,7 +143,7 @@ def test_the_api_and_the_command_give_the_same_answer(server: RunningServer) -> 
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == told
     forgotten = kvarium("why", "waits", "r1", "--db", str(server.path))
-    assert (forgotten.returncode, forgotten.stdout) == (1, "")
+    assert (forgotten.returncode, forgotten.stdout) == (2, "")
     assert forgotten.stderr.strip() == (
         "kvarium: 'waits' is a question, and the session comes before it: kvarium why latest waits …"
     )
