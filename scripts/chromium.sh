@@ -4,8 +4,9 @@
 #   scripts/chromium.sh          find one, else install one
 #   scripts/chromium.sh --find   find one or fail, install nothing
 #
-# Looked for: $CHROMIUM, a system's chromium or chrome, Playwright's own. Installed: as root on Debian its `chromium`,
-# elsewhere Playwright's (`playwright install chromium`).
+# Looked for: $CHROMIUM, a system's chromium-headless-shell (the same browser without a surface of its own, which takes half the
+# CPU time), chromium or chrome, Playwright's own. Installed: as root on Debian its `chromium-headless-shell`, elsewhere
+# Playwright's (`playwright install chromium`).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,7 +20,7 @@ find_one() {
     return 1
   fi
   local name
-  for name in chromium chromium-browser google-chrome-stable google-chrome; do
+  for name in chromium-headless-shell chromium chromium-browser google-chrome-stable google-chrome; do
     command -v "$name" && return
   done
   "$python" - 2>/dev/null <<'PYTHON'
@@ -41,9 +42,11 @@ if [[ ${1:-} == --find || -n ${CHROMIUM:-} ]]; then exit 1; fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if [[ $(id -u) == 0 ]] && command -v apt-get >/dev/null && apt-cache policy >/dev/null 2>&1; then
-  echo "chromium: installing Debian's chromium (apt-get) …" >&2
+  echo "chromium: installing Debian's chromium-headless-shell (apt-get) …" >&2
   export DEBIAN_FRONTEND=noninteractive
-  { apt-get -qq update && apt-get -qq -y install --no-install-recommends chromium fonts-dejavu-core; } >"$log" 2>&1 || true
+  install() { apt-get -qq -y install --no-install-recommends "$1" fonts-dejavu-core; }
+  # Another distribution, or an older one, may not have it.
+  { apt-get -qq update && { install chromium-headless-shell || install chromium; }; } >"$log" 2>&1 || true
 fi
 if ! path=$(find_one); then
   echo "chromium: installing Playwright's …" >&2

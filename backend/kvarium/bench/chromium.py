@@ -24,7 +24,7 @@ FLAGS = (
 )
 """Of a Chromium that needs no display and no GPU: the map is drawn by the CPU."""
 
-_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+_NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 SIZE = (1600, 1000)
 """CSS pixels of a page."""
 
