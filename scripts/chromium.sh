@@ -59,7 +59,7 @@ fi
 tail -n 20 "$log" >&2
 cat >&2 <<'TEXT'
 chromium: FAILED: none found and none could be installed. One of these will do:
-  Debian, Ubuntu:  apt-get install chromium          (as root)
+  Debian, Ubuntu:  apt-get install chromium-headless-shell   (as root; or chromium)
   elsewhere:       .venv/bin/python -m playwright install --with-deps chromium
   or:              CHROMIUM=/path/to/chromium make test
 TEXT
