@@ -29,9 +29,11 @@ function Waiting({ rows, total }: { readonly rows: readonly WaitingRow[]; readon
         <div key={row.request} class="line">
           <RequestLink request={row.request} />
           <b class={row.state}>{text.tables.states[row.state]}</b>
-          <span>{text.waiting(row.reason)}</span>
-          {/* What was told before the loaded part, the recording knows. */}
-          {row.reason === null && <AskWhy kind="waits" ask={() => aboutRequest('waits', row.request)} />}
+          <span>
+            {text.waiting(row.reason)}{' '}
+            {/* What was told before the loaded part, the recording knows. */}
+            {row.reason === null && <AskWhy kind="waits" ask={() => aboutRequest('waits', row.request)} />}
+          </span>
         </div>
       ))}
       {total > rows.length && <p class="faint quiet">{text.scheduler.more(total - rows.length)}</p>}
