@@ -30,8 +30,7 @@ function Waiting({ rows, total }: { readonly rows: readonly WaitingRow[]; readon
           <RequestLink request={row.request} />
           <b class={row.state}>{text.tables.states[row.state]}</b>
           <span>
-            {text.waiting(row.reason)}{' '}
-            {/* What was told before the loaded part, the recording knows. */}
+            {text.waiting(row.reason)} {/* What was told before the loaded part, the recording knows. */}
             {row.reason === null && <AskWhy kind="waits" ask={() => aboutRequest('waits', row.request)} />}
           </span>
         </div>
